@@ -1,0 +1,176 @@
+/* Stair: how much data it takes to learn a sequence multi-index model, layer by layer.
+ *
+ * The whole public interface.  A model is y = g(Z), Z = W x / sqrt(D), with P indices
+ * and M tokens; MODEL strings such as "attention:layers=2,skip=1" name it.  Functions return a
+ * status and never print or exit; what went wrong is stair_context_message().  Arrays belong to
+ * the caller, are row-major doubles, and their shapes stand beside their names.
+ */
+#ifndef STAIR_H
+#define STAIR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define STAIR_VERSION "0.1.0"
+
+typedef enum {
+    STAIR_OK = 0,
+    STAIR_FAILED = 1,        /* something outside the request broke: disk full, ... */
+    STAIR_BAD_INPUT = 2,     /* the request or the data is wrong */
+    STAIR_NOT_CONVERGED = 3, /* a result, with its error, that missed the target */
+    STAIR_UNSUPPORTED = 4,   /* a legal request that this release cannot answer */
+    STAIR_NO_MEMORY = 5
+} stair_status;
+
+/* ---- context: threads, progress and the last message ------------------------------------- */
+
+typedef struct stair_context stair_context;
+
+/* Called from the thread that called the library; returning false asks it to stop. */
+typedef bool stair_progress(void *user, double done, double total);
+
+stair_status stair_context_create(stair_context **context);
+void stair_context_destroy(stair_context **context);
+const char *stair_context_message(const stair_context *context);
+stair_status stair_context_set_threads(stair_context *context, int threads); /* 0: all cores */
+int stair_context_threads(const stair_context *context);
+void stair_context_set_progress(stair_context *context, stair_progress *call, void *user);
+
+/* ---- model -------------------------------------------------------------------------------- */
+
+typedef struct stair_model stair_model;
+
+typedef struct {
+    const char *name;
+    int layers;        /* L, or 1 */
+    int tokens;        /* M */
+    int indices;       /* P, rows of Z */
+    int label_size;    /* K, numbers that carry one label */
+    bool label_is_log; /* the label is carried as log y: rows of log-softmax */
+    bool output_noisy; /* the label is y itself, with `noise` added */
+    const int *ranks;  /* (layers): indices of each layer, in row order */
+    double prenoise, noise;
+} stair_model_info;
+
+stair_status stair_model_create(stair_context *context, const char *spec, stair_model **model);
+void stair_model_destroy(stair_model **model);
+stair_model_info stair_model_describe(const stair_model *model);
+const char *stair_model_spec(const stair_model *model); /* canonical, every key written out */
+
+/* Registry, for listings: name and one line of text of model i, or NULL past the end. */
+const char *stair_model_name(int i);
+const char *stair_model_summary(int i);
+
+/* Keys of registered model i, for listings and help: NULL past the end. */
+typedef struct {
+    const char *key, *value, *text; /* name, default, meaning */
+} stair_model_key;
+const stair_model_key *stair_model_keys(int i, int key);
+
+/* labels (n, K) = g(Z), Z (n, P, M), without noise.  Log labels where the model carries logs. */
+stair_status stair_model_forward(stair_context *context, const stair_model *model, size_t n,
+                                 const double *z, double *labels);
+
+/* gradient (P, M) of sum_k cotangent_k y_k at Z (P, M); y is the plain output, not its log. */
+stair_status stair_model_gradient(stair_context *context, const stair_model *model,
+                                  const double *z, const double *cotangent, double *gradient);
+
+/* Plain outputs y (n, K) to carried labels (n, K), and back. */
+stair_status stair_model_labels_from_outputs(stair_context *context, const stair_model *model,
+                                             size_t n, const double *y, double *labels);
+
+/* ---- channel: posterior moments of Z given its label ---------------------------------------- */
+
+typedef struct {
+    double precision;      /* target relative error of g and dg (absolute for log Z) */
+    int64_t max_nodes;     /* most integrand evaluations spent on one sample */
+    double cutoff;         /* nodes below exp(-cutoff) of the largest one are not visited */
+    uint64_t seed;         /* random shifts of the sampling rule */
+    const char *method;    /* auto, exact, lattice, nested or sampling */
+} stair_channel_options;
+
+/* Any pointer may be NULL.  error: the largest of the estimated errors of log Z (absolute) and of
+ * g and dg (relative, Frobenius).  nodes: integrand evaluations; method: index into
+ * stair_channel_method_name(). */
+typedef struct {
+    double *logz;  /* (n) */
+    double *g;     /* (n, P, M) */
+    double *dg;    /* (n, P*M, P*M), index p*M + m */
+    double *error; /* (n) */
+    int64_t *nodes; /* (n) */
+    int *method;    /* (n) */
+} stair_channel_result;
+
+stair_channel_options stair_channel_defaults(void);
+stair_status stair_channel_check(stair_context *context, const stair_channel_options *options);
+const char *stair_channel_method_name(int method);
+
+/* labels (n, K), omega (n, P, M), cov (covs, P, P) with covs = 1 or n.  first: the number of the
+ * first sample, so that a stream cut into pieces gives the same bytes as one call. */
+stair_status stair_channel_evaluate(stair_context *context, const stair_model *model,
+                                    const stair_channel_options *options, uint64_t first, size_t n,
+                                    const double *labels, const double *omega, size_t covs,
+                                    const double *cov, stair_channel_result *result);
+
+/* Random test points: omega ~ N(0, 1 - V), Z ~ N(omega, V), labels = g(Z) (+ noise).  V (P, P) has
+ * eigenvalues log-uniform in [low, high] and random axes when full, else is diagonal. */
+typedef struct {
+    double cov_low, cov_high; /* eigenvalues of V */
+    bool full;                /* random axes */
+    bool one_cov;             /* the same V for every point */
+    uint64_t seed;
+} stair_points_options;
+stair_points_options stair_points_defaults(void);
+stair_status stair_points_draw(stair_context *context, const stair_model *model,
+                               const stair_points_options *options, uint64_t first, size_t n,
+                               double *z, double *labels, double *omega, double *cov);
+
+/* ---- diagnose: the identities every channel must satisfy ------------------------------------ */
+
+typedef struct {
+    const char *name;  /* what is checked */
+    double violation;  /* worst over the points */
+    double tolerance;  /* what the identity allows at the errors reported */
+    size_t points;
+    bool passed;
+} stair_identity;
+
+typedef struct {
+    size_t points;
+    double precision; /* requested of the channel */
+    double cov_low;   /* smallest eigenvalue of V */
+    uint64_t seed;
+} stair_diagnose_options;
+stair_diagnose_options stair_diagnose_defaults(void);
+stair_status stair_diagnose_check(stair_context *context, const stair_diagnose_options *options);
+
+/* Writes at most `capacity` rows and their number. */
+stair_status stair_diagnose(stair_context *context, const stair_model *model,
+                            const stair_diagnose_options *options, int capacity,
+                            stair_identity *rows, int *count);
+
+/* ---- bench: verify, then time in units of one vector exp ------------------------------------ */
+
+typedef struct {
+    char model[96];
+    double cov_low, cov_high, precision;
+    size_t points;
+    double worst_error;   /* measured against a finer rule, relative */
+    double nodes;         /* mean integrand evaluations per sample */
+    double cost;          /* mean exp-equivalents per sample */
+    double needed;        /* exps the visited nodes need, nothing else counted */
+    double limit;         /* the promised ceiling of cost, or 0 */
+    bool passed;
+} stair_bench_row;
+stair_status stair_bench_channel(stair_context *context, size_t points, int capacity,
+                                 stair_bench_row *rows, int *count);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

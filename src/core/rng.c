@@ -1,0 +1,51 @@
+/* Philox 4x32-10 from Random123; normals by Box-Muller. */
+#include "core/rng.h"
+
+#include <Random123/philox.h>
+#include <math.h>
+
+void stair_rng_words(uint64_t seed, stair_rng_purpose purpose, uint64_t sample, uint64_t draw, uint32_t out[4])
+{
+    uint64_t key_bits = seed ^ ((uint64_t)purpose * 0x9E3779B97F4A7C15u);
+    philox4x32_key_t key = {{(uint32_t)key_bits, (uint32_t)(key_bits >> 32)}};
+    philox4x32_ctr_t counter = {
+        {(uint32_t)sample, (uint32_t)(sample >> 32), (uint32_t)draw, (uint32_t)(draw >> 32)}};
+    philox4x32_ctr_t result = philox4x32(counter, key);
+    for (int i = 0; i < 4; i++) out[i] = result.v[i];
+}
+
+static double unit(uint32_t high, uint32_t low)
+{
+    uint64_t bits = ((uint64_t)high << 21) ^ (low >> 11); /* 53 bits */
+    return ((double)bits + 0.5) * 0x1p-53;
+}
+
+void stair_rng_uniform2(uint64_t seed, stair_rng_purpose purpose, uint64_t sample, uint64_t draw, double out[2])
+{
+    uint32_t words[4];
+    stair_rng_words(seed, purpose, sample, draw, words);
+    out[0] = unit(words[0], words[1]);
+    out[1] = unit(words[2], words[3]);
+}
+
+void stair_rng_uniforms(uint64_t seed, stair_rng_purpose purpose, uint64_t sample, int n, double *out)
+{
+    for (int i = 0; i < n; i += 2) {
+        double pair[2];
+        stair_rng_uniform2(seed, purpose, sample, (uint64_t)i / 2, pair);
+        out[i] = pair[0];
+        if (i + 1 < n) out[i + 1] = pair[1];
+    }
+}
+
+void stair_rng_normals(uint64_t seed, stair_rng_purpose purpose, uint64_t sample, int n, double *out)
+{
+    const double two_pi = 6.283185307179586476925286766559;
+    for (int i = 0; i < n; i += 2) {
+        double pair[2];
+        stair_rng_uniform2(seed, purpose, sample, (uint64_t)i / 2, pair);
+        double radius = sqrt(-2.0 * log(pair[0])), angle = two_pi * pair[1];
+        out[i] = radius * cos(angle);
+        if (i + 1 < n) out[i + 1] = radius * sin(angle);
+    }
+}

@@ -1,0 +1,72 @@
+/* What a model is to the rest of the house: a table of functions and one allocation.
+ *
+ * The channel sees a model only through its *fibre*, the set {Z : g(Z) = y} of one sample, given
+ * as a map from Euclidean coordinates u (dim) to Z with a density `weight(u)` and, when the fibre
+ * is symmetric under it, a mirror that negates the dependent rows:
+ *
+ *   Z_out = avg over charts and mirror of  integral du weight(u) N(Z(u); omega, V).
+ *
+ * The first `free_rows` rows of Z are coordinates themselves: u[r*M + m] = Z[r][m]; the remaining
+ * `dim - free_rows*M` coordinates and the label fix the other rows.  free_rows = P with a
+ * likelihood for weight serves noisy and discrete outputs; dim = 0 is a finite fibre.
+ */
+#ifndef STAIR_MODEL_MODEL_H
+#define STAIR_MODEL_MODEL_H
+
+#include "core/context.h"
+
+#define STAIR_MAX_TOKENS  16
+#define STAIR_MAX_INDICES 24
+#define STAIR_MAX_DIM     96  /* coordinates of a fibre */
+#define STAIR_MAX_LAYERS  16
+
+/* Nodes are handled in blocks of fixed size, structure of arrays: coordinate k of node i is at
+ * [k*STAIR_BLOCK + i].  The order of every sum is fixed by this block, not by the machine. */
+#define STAIR_BLOCK 64
+
+typedef struct stair_fibre {
+    const struct stair_model *model;
+    int dim;        /* coordinates */
+    int free_rows;  /* rows of Z that are coordinates */
+    int charts;     /* disjoint pieces that need a chart of their own (reflections) */
+    bool mirrored;  /* (free rows, -other rows) lies on the fibre as well */
+    double *data;   /* per-sample numbers of the model, `fibre_size` of them */
+} stair_fibre;
+
+typedef struct stair_model_ops {
+    const char *name, *summary;
+    const stair_model_key *keys; /* ended by a NULL key */
+    /* `values` follow `keys`, defaults filled in; fills the common part and model->state. */
+    stair_status (*create)(stair_context *context, struct stair_model *model, const char *const *values);
+    void (*destroy)(struct stair_model *model);
+    /* y and carried labels of one Z (P, M); either output may be NULL. */
+    void (*forward)(const struct stair_model *model, const double *z, double *y, double *label);
+    stair_status (*label_from_output)(stair_context *context, const struct stair_model *model,
+                                      const double *y, double *label);
+    void (*gradient)(const struct stair_model *model, const double *z, const double *cotangent, double *gradient);
+    /* Checks the label and prepares the fibre; omega (P, M) only helps to centre its charts.  The
+     * message of a failure names the reason; the caller adds the sample. */
+    stair_status (*fibre_open)(stair_context *context, const struct stair_model *model, const double *label,
+                               const double *omega, stair_fibre *fibre);
+    /* Z (P rows x M x block) and weight (block) at n <= STAIR_BLOCK nodes; free rows are copied. */
+    void (*fibre_map)(const stair_fibre *fibre, int chart, int n, const double *u, double *z, double *weight);
+} stair_model_ops;
+
+struct stair_model {
+    const stair_model_ops *ops;
+    stair_model_info info;
+    int ranks[STAIR_MAX_LAYERS];
+    int fibre_size; /* doubles of stair_fibre.data */
+    void *state;
+    char *spec;
+};
+
+extern const stair_model_ops *const stair_model_registry[]; /* ended by NULL */
+
+/* Output noise turns any model into a likelihood on all of Z: src/model/noisy.c. */
+extern const stair_model_ops stair_noisy_ops;
+
+/* Closest of the candidates to `word` ("did you mean"), or NULL when none is close. */
+const char *stair_closest(const char *word, const char *const *candidates);
+
+#endif
