@@ -1,0 +1,54 @@
+# Shared by ./run and ./test: what must be installed, and how a preset is built.  Sourced, not run.
+# Everything printed here goes to standard error; standard output belongs to the program.
+
+STAIR_BUILD_PACKAGES="gcc libc6-dev cmake ninja-build pkg-config libsleef-dev librandom123-dev
+  libjansson-dev libzip-dev libutf8proc-dev libcmocka-dev gnuplot-nox"
+STAIR_TEST_PACKAGES="clang python3 python3-numpy"
+STAIR_LONG_PACKAGES="valgrind"
+
+stair_missing() { # PACKAGE...: those that are not installed
+    local package
+    for package in "$@"; do
+        [ "$(dpkg-query -W -f='${db:Status-Status}\n' "$package" 2>/dev/null | head -n 1)" = installed ] ||
+            printf '%s ' "$package"
+    done
+}
+
+stair_quietly() { # LOG COMMAND...: silent when it works, its output when it does not
+    local log=$1
+    shift
+    "$@" >"$log" 2>&1 </dev/null && return 0
+    cat "$log" >&2
+    echo "failed: $*" >&2
+    return 1
+}
+
+stair_install() { # PACKAGE...
+    command -v dpkg-query >/dev/null || return 0 # not Debian: the build names what it misses
+    local missing log as_root=
+    missing=$(stair_missing "$@")
+    [ -z "$missing" ] && return 0
+    if [ "$(id -u)" != 0 ]; then
+        if ! sudo -n true 2>/dev/null; then
+            echo "please install these packages: $missing" >&2
+            return 1
+        fi
+        as_root="sudo -n"
+    fi
+    echo "installing: $missing" >&2
+    log=$(mktemp)
+    stair_quietly "$log" $as_root apt-get -q -o DPkg::Lock::Timeout=300 update || { rm -f "$log"; return 1; }
+    stair_quietly "$log" $as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y \
+        -o DPkg::Lock::Timeout=300 install --no-install-recommends $missing || { rm -f "$log"; return 1; }
+    rm -f "$log"
+}
+
+stair_build() { # PRESET FOLDER: configures once, then only what changed is compiled
+    local preset=$1 folder=$2
+    if [ ! -f "$folder/build.ninja" ]; then
+        echo "building $folder" >&2
+        mkdir -p "$folder"
+        stair_quietly "$folder/configure.log" cmake --preset "$preset" || return 1
+    fi
+    stair_quietly "$folder/build.log" cmake --build --preset "$preset"
+}
