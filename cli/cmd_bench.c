@@ -1,0 +1,76 @@
+/* stair bench: verifies, then times, in units of one vector exp of the same run. */
+#include "progress.h"
+#include "report.h"
+#include "model/model.h"
+
+#include <string.h>
+
+#define MOST_ROWS      64
+#define DEFAULT_POINTS 256
+
+static void defaults(cli_options *o) { o->points = DEFAULT_POINTS; }
+
+static const cli_column columns[] = {
+    {.name = "model", .heading = "model", .kind = CELL_TEXT, .where = IN_ALL, .width = 96},
+    {.name = "cov_low", .heading = "cov from", .kind = CELL_REAL, .where = IN_ALL},
+    {.name = "cov_high", .heading = "to", .kind = CELL_REAL, .where = IN_ALL},
+    {.name = "precision", .heading = "precision", .kind = CELL_REAL, .where = IN_ALL},
+    {.name = "points", .heading = "points", .kind = CELL_INT, .where = IN_ALL},
+    {.name = "worst_error", .heading = "worst error", .kind = CELL_REAL, .where = IN_ALL},
+    {.name = "nodes", .heading = "nodes", .kind = CELL_REAL, .where = IN_ALL, .fixed = true},
+    {.name = "needed", .heading = "exps needed", .kind = CELL_REAL, .where = IN_ALL, .fixed = true},
+    {.name = "cost", .heading = "cost in exps", .kind = CELL_REAL, .where = IN_ALL, .fixed = true},
+    {.name = "ratio", .heading = "ratio", .kind = CELL_REAL, .where = IN_ALL},
+    {.name = "limit", .heading = "limit", .kind = CELL_REAL, .where = IN_ALL, .fixed = true},
+    {.name = "passed", .heading = "passed", .kind = CELL_BOOL, .where = IN_ALL},
+};
+enum { COLUMNS = sizeof columns / sizeof *columns };
+
+static stair_status bench(cli_request *request, cli_report *report, int *failed)
+{
+    stair_bench_row rows[MOST_ROWS];
+    int count = 0;
+    cli_progress progress;
+    progress_start(&progress, request->context, request->options.quiet);
+    stair_status status = stair_bench_channel(request->context, (size_t)request->options.points, MOST_ROWS, rows, &count);
+    progress_finish(&progress);
+    STAIR_TRY(status);
+    for (int i = 0; i < count; i++) {
+        const stair_bench_row *r = &rows[i];
+        *failed += !r->passed;
+        STAIR_TRY(report_row(report, (cli_cell[]){{.text = r->model}, {.real = r->cov_low}, {.real = r->cov_high}, {.real = r->precision},
+                                              {.integer = (int64_t)r->points}, {.real = r->worst_error}, {.real = r->nodes},
+                                              {.real = r->needed}, {.real = r->cost}, {.real = r->cost / r->needed}, {.real = r->limit}, {.truth = r->passed}}));
+    }
+    return STAIR_OK;
+}
+
+static stair_status run(cli_request *request)
+{
+    static const char *const benches[] = {"channel", NULL};
+    cli_report *report;
+    int failed = 0;
+    const char *word = request->parse.count ? request->parse.words[0] : benches[0];
+    if (strcmp(word, benches[0]))
+        return stair_fail(request->context, STAIR_BAD_INPUT, "unknown benchmark '%.80s'; did you mean %s?", word, benches[0]);
+    STAIR_TRY(report_open(request, columns, COLUMNS, &report));
+    STAIR_TRY(report_close(&report, bench(request, report, &failed)));
+    if (!failed) return STAIR_OK;
+    return stair_fail(request->context, STAIR_FAILED, "%d of the benchmarks miss their error or their limit", failed);
+}
+
+static const char *const names[] = {"points", "threads", "json", "csv", "out", "force", "quiet", "help", NULL};
+
+const cli_command command_bench = {
+    .name = "bench",
+    .words = "[channel]",
+    .summary = "Verify the channel, then time it in units of one vector exp",
+    .details = "Costs are ratios to one exp of a vector loop timed in the same run, so they carry over\n"
+               "from machine to machine; `exps needed` counts the integrand's own and `ratio` says how far\n"
+               "the cost is from it.  The exit status is 1 when an error or a limit is missed.\n",
+    .examples = "stair bench channel\nstair bench channel --points 64 --json\n",
+    .options = names,
+    .most_words = 1,
+    .defaults = defaults,
+    .run = run,
+};

@@ -1,0 +1,36 @@
+/* A command: one file cmd_<name>.c that ends in its descriptor, one line in the table of commands.c.
+ *
+ * The way of a request: argv -> option table -> `options` -> one library call -> report rows. */
+#ifndef STAIR_CLI_COMMAND_H
+#define STAIR_CLI_COMMAND_H
+
+#include "options.h"
+
+typedef struct {
+    stair_context *context;
+    const struct cli_command *command;
+    cli_options options;
+    option_parse parse;
+    stair_model *model; /* NULL where the command has none */
+} cli_request;
+
+typedef struct cli_command {
+    const char *name;
+    const char *words;    /* what stands after the name: "MODEL" */
+    const char *summary;  /* one line */
+    const char *details;  /* a paragraph, or NULL */
+    const char *examples; /* lines, each a command */
+    const char *const *options; /* names, ended by NULL */
+    int most_words;
+    bool needs_model;     /* the first word is a MODEL */
+    void (*defaults)(cli_options *options);
+    stair_status (*run)(cli_request *request);
+} cli_command;
+
+extern const cli_command *const command_table[]; /* ended by NULL */
+const cli_command *command_find(const char *name);
+
+/* Options of every command that prints results. */
+#define COMMON_OPTIONS "seed", "threads", "json", "csv", "out", "force", "quiet", "help"
+
+#endif

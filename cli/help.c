@@ -1,0 +1,133 @@
+/* What `stair --help`, `stair COMMAND --help` and `stair man` print. */
+#include "help.h"
+
+#include <string.h>
+
+static const char intro[] =
+    "Stair tells how much data it takes to learn a sequence multi-index model or a deep\n"
+    "attention network, layer by layer.\n";
+static const char model_text[] =
+    "MODEL is one string, name:key=value,...  such as attention:layers=2,tokens=2,skip=1;\n"
+    "stair models lists them, stair models MODEL describes one.\n";
+static const struct {
+    const char *code, *text;
+} exits[] = {
+    {"0", "done"},
+    {"1", "failed: a check did not hold, or the machine did not play along"},
+    {"2", "bad usage or bad input; nothing was written"},
+    {"3", "did not reach the requested precision; results are printed with their errors"},
+    {"130, 143", "interrupted by SIGINT or SIGTERM; nothing was written"},
+};
+
+void help_usage(FILE *file)
+{
+    fputs("usage: stair COMMAND [MODEL] [--option value]...\n\n", file);
+    for (const cli_command *const *c = command_table; *c; c++) fprintf(file, "  %-10s %s\n", (*c)->name, (*c)->summary);
+    fputs("\nstair --help says more; stair COMMAND --help gives options and examples.\n", file);
+}
+
+void help_program(FILE *file)
+{
+    fprintf(file, "stair %s\n%s\nusage: stair COMMAND [MODEL] [--option value]...\n\ncommands:\n", STAIR_VERSION, intro);
+    for (const cli_command *const *c = command_table; *c; c++) fprintf(file, "  %-10s %s\n", (*c)->name, (*c)->summary);
+    fprintf(file, "\n%s\nexamples:\n", model_text);
+    for (const cli_command *const *c = command_table; *c; c++) {
+        const char *example = (*c)->examples;
+        fprintf(file, "  %.*s\n", (int)strcspn(example, "\n"), example);
+    }
+    fputs("\nexit status:\n", file);
+    for (size_t i = 0; i < sizeof exits / sizeof *exits; i++) fprintf(file, "  %-10s %s\n", exits[i].code, exits[i].text);
+    fputs("\nstair COMMAND --help gives the options of a command; stair man prints the manual page.\n", file);
+}
+
+/* " [default]" or nothing. */
+static void print_default(FILE *file, const cli_option *entry, const cli_options *defaults, const char *before, const char *after)
+{
+    char text[64];
+    if (entry->kind == OPTION_FLAG) return;
+    option_to_text(entry, defaults, text, sizeof text);
+    if (*text) fprintf(file, "%s%s%s", before, text, after);
+}
+
+static cli_options command_defaults(const cli_command *command)
+{
+    cli_options values = {0};
+    if (command->defaults) command->defaults(&values);
+    return values;
+}
+
+void help_command(FILE *file, const cli_command *command)
+{
+    cli_options defaults = command_defaults(command);
+    fprintf(file, "usage: stair %s%s%s [--option value]...\n\n%s.\n", command->name, *command->words ? " " : "", command->words,
+            command->summary);
+    if (command->details) fprintf(file, "\n%s", command->details);
+    fputs("\noptions:\n", file);
+    for (const char *const *name = command->options; *name; name++) {
+        const cli_option *entry = option_find(option_table, *name);
+        char flag[48];
+        snprintf(flag, sizeof flag, "--%s %s", entry->name, entry->value ? entry->value : "");
+        fprintf(file, "  %-18s %s", flag, entry->text);
+        print_default(file, entry, &defaults, " [", "]");
+        putc('\n', file);
+    }
+    fputs("\nexamples:\n", file);
+    for (const char *line = command->examples; *line;) {
+        size_t length = strcspn(line, "\n");
+        fprintf(file, "  %.*s\n", (int)length, line);
+        line += length + (line[length] == '\n');
+    }
+}
+
+/* Text in roff: dashes and backslashes escaped, no line that looks like a request. */
+static void roff(FILE *file, const char *text)
+{
+    bool start = true;
+    for (; *text; text++) {
+        if (start && (*text == '.' || *text == '\'')) fputs("\\&", file);
+        start = *text == '\n';
+        if (*text == '\\')
+            fputs("\\e", file);
+        else if (*text == '-')
+            fputs("\\-", file);
+        else
+            putc(*text, file);
+    }
+}
+
+static void man_command(FILE *file, const cli_command *command)
+{
+    cli_options defaults = command_defaults(command);
+    fprintf(file, ".SS stair %s %s\n", command->name, command->words);
+    roff(file, command->summary);
+    fputs(".\n", file);
+    if (command->details) {
+        fputs(".PP\n", file);
+        roff(file, command->details);
+    }
+    for (const char *const *name = command->options; *name; name++) {
+        const cli_option *entry = option_find(option_table, *name);
+        fputs(".TP\n\\fB\\-\\-", file);
+        roff(file, entry->name);
+        fprintf(file, "\\fR \\fI%s\\fR\n", entry->value ? entry->value : "");
+        roff(file, entry->text);
+        print_default(file, entry, &defaults, "\n(default ", ")");
+        putc('\n', file);
+    }
+    fputs(".PP\nExamples:\n.PP\n.nf\n", file);
+    roff(file, command->examples);
+    fputs(".fi\n", file);
+}
+
+void help_man(FILE *file)
+{
+    fprintf(file, ".TH STAIR 1 \"\" \"stair %s\" \"User Commands\"\n.SH NAME\nstair \\- how much data it takes to learn, layer by layer\n", STAIR_VERSION);
+    fputs(".SH SYNOPSIS\n.B stair\n.I COMMAND\n[\\fIMODEL\\fR] [\\fB\\-\\-option\\fR \\fIvalue\\fR]...\n.SH DESCRIPTION\n", file);
+    roff(file, intro);
+    fputs(".PP\n", file);
+    roff(file, model_text);
+    fputs(".SH COMMANDS\n", file);
+    for (const cli_command *const *c = command_table; *c; c++) man_command(file, *c);
+    fputs(".SH EXIT STATUS\n", file);
+    for (size_t i = 0; i < sizeof exits / sizeof *exits; i++) fprintf(file, ".TP\n%s\n%s\n", exits[i].code, exits[i].text);
+}

@@ -1,0 +1,123 @@
+/* The program: finds the command, fills its options, runs it, and turns its status into an exit code
+ * and at most one line on standard error. */
+#include "command.h"
+#include "help.h"
+#include "progress.h"
+#include "model/model.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* File names and model strings may hold anything; the message stays one readable line. */
+static void complain(const char *message)
+{
+    fputs("stair: ", stderr);
+    for (; *message; message++) putc((unsigned char)*message < ' ' || *message == 127 ? '?' : *message, stderr);
+    putc('\n', stderr);
+}
+
+static int exit_code(stair_status status)
+{
+    if (signals_caught()) return 128 + signals_caught();
+    switch (status) {
+    case STAIR_OK: return 0;
+    case STAIR_BAD_INPUT:
+    case STAIR_UNSUPPORTED: return 2;
+    case STAIR_NOT_CONVERGED: return 3;
+    case STAIR_FAILED:
+    case STAIR_NO_MEMORY: break;
+    }
+    return 1;
+}
+
+static int finish(int code)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout)) return code;
+    fprintf(stderr, "stair: standard output: %s\n", strerror(errno));
+    return code ? code : 1;
+}
+
+static int unknown_command(const char *name)
+{
+    const char *names[32];
+    int count = 0;
+    for (const cli_command *const *c = command_table; *c && count < 31; c++) names[count++] = (*c)->name;
+    names[count] = NULL;
+    const char *near = stair_closest(name, names);
+    char message[256];
+    if (near)
+        snprintf(message, sizeof message, "unknown command '%.80s'; did you mean %s?", name, near);
+    else
+        snprintf(message, sizeof message, "unknown command '%.80s'; stair --help lists them", name);
+    complain(message);
+    return 2;
+}
+
+static stair_status open_model(cli_request *request)
+{
+    const cli_command *command = request->command;
+    if (!command->needs_model) return STAIR_OK;
+    if (request->parse.count == 0)
+        return stair_fail(request->context, STAIR_BAD_INPUT, "%s needs a MODEL, such as attention:layers=2; stair models lists them", command->name);
+    return stair_model_create(request->context, request->parse.words[0], &request->model);
+}
+
+static stair_status carry_out(cli_request *request, int argc, char **argv)
+{
+    const cli_command *command = request->command;
+    stair_context *context = request->context;
+    request->parse = (option_parse){.table = option_table, .names = command->options, .command = command->name, .most = command->most_words};
+    if (command->defaults) command->defaults(&request->options);
+    STAIR_TRY(options_read(context, &request->parse, argc, argv, &request->options));
+    if (request->options.help) {
+        help_command(stdout, command);
+        return STAIR_OK;
+    }
+    STAIR_TRY(stair_context_set_threads(context, (int)request->options.threads));
+    STAIR_TRY(open_model(request));
+    return command->run(request);
+}
+
+static int run_command(const cli_command *command, int argc, char **argv)
+{
+    cli_request request = {.command = command};
+    if (stair_context_create(&request.context) != STAIR_OK) {
+        complain("out of memory");
+        return 1;
+    }
+    signals_catch();
+    stair_status status = carry_out(&request, argc, argv);
+    int code = exit_code(status);
+    if (status != STAIR_OK && !signals_caught()) complain(stair_context_message(request.context));
+    if (signals_caught()) complain("interrupted; nothing was written");
+    stair_model_destroy(&request.model);
+    options_free(option_table, &request.options);
+    stair_context_destroy(&request.context);
+    return finish(code);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) {
+        help_usage(stderr);
+        return 2;
+    }
+    const char *word = argv[1];
+    if (!strcmp(word, "--version")) {
+        puts("stair " STAIR_VERSION);
+        return finish(0);
+    }
+    if (!strcmp(word, "--help") || !strcmp(word, "-h") || !strcmp(word, "help")) {
+        const cli_command *about = argc > 2 ? command_find(argv[2]) : NULL;
+        if (argc > 2 && !about) return unknown_command(argv[2]);
+        if (about)
+            help_command(stdout, about);
+        else
+            help_program(stdout);
+        return finish(0);
+    }
+    const cli_command *command = command_find(word);
+    return command ? run_command(command, argc - 2, argv + 2) : unknown_command(word);
+}

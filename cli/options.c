@@ -1,0 +1,161 @@
+/* The option table, and the way from argv through it into a plain struct. */
+#include "options.h"
+#include "model/model.h"
+
+#include <string.h>
+
+#define AT(field) offsetof(cli_options, field)
+
+const cli_option option_table[] = {
+    /* what to compute */
+    {"points", OPTION_INT, AT(points), "N", "number of random points", 1, 1e12, NULL, 0, false},
+    {"cov-low", OPTION_DOUBLE, AT(cov_low), "X", "smallest eigenvalue of the random covariances", 1e-300, 1, NULL, 0, false},
+    {"cov-high", OPTION_DOUBLE, AT(cov_high), "X", "largest eigenvalue of the random covariances", 1e-300, 1, NULL, 0, false},
+    {"full", OPTION_FLAG, AT(full), NULL, "random axes for the covariances, not diagonal ones", 0, 0, NULL, 0, false},
+    {"one-cov", OPTION_FLAG, AT(one_cov), NULL, "one covariance for all random points", 0, 0, NULL, 0, false},
+    {"logits", OPTION_PATH, AT(logits), "FILE", "labels as row log-softmax, NPY (n,M,M)", 0, 0, NULL, 0, false},
+    {"y", OPTION_PATH, AT(y), "FILE", "labels as plain outputs, NPY (n,M,M) or (n,K)", 0, 0, NULL, 0, false},
+    {"omega", OPTION_PATH, AT(omega), "FILE", "prior means, NPY (n,P,M)", 0, 0, NULL, 0, false},
+    {"cov", OPTION_PATH, AT(cov), "FILE", "prior covariances, NPY (P,P) or (n,P,P)", 0, 0, NULL, 0, false},
+    {"precision", OPTION_DOUBLE, AT(precision), "X", "target relative error", 1e-15, 1, NULL, 0, false},
+    {"method", OPTION_TEXT, AT(method), "NAME", "integrator: auto, exact, lattice, nested or sampling", 0, 0, NULL, 0, false},
+    {"max-nodes", OPTION_INT, AT(max_nodes), "N", "most integrand evaluations for one sample", 1, 1e15, NULL, 0, false},
+    {"cutoff", OPTION_DOUBLE, AT(cutoff), "X", "skip nodes below exp(-X) of the largest", 1, 745, NULL, 0, false},
+    {"seed", OPTION_UINT64, AT(seed), "N", "seed of every random number", 0, 0, NULL, 0, false},
+    /* how to run and report */
+    {"threads", OPTION_INT, AT(threads), "N", "threads, 0 for all cores; results do not depend on it", 0, 4096, NULL, 0, true},
+    {"json", OPTION_FLAG, AT(json), NULL, "JSON on standard output", 0, 0, NULL, 0, true},
+    {"csv", OPTION_FLAG, AT(csv), NULL, "CSV on standard output", 0, 0, NULL, 0, true},
+    {"out", OPTION_PATH, AT(out), "FILE", "also write FILE.csv, FILE.json or FILE.npz", 0, 0, NULL, 0, true},
+    {"force", OPTION_FLAG, AT(force), NULL, "replace an existing output file", 0, 0, NULL, 0, true},
+    {"quiet", OPTION_FLAG, AT(quiet), NULL, "no progress on standard error", 0, 0, NULL, 0, true},
+    {"help", OPTION_FLAG, AT(help), NULL, "this text", 0, 0, NULL, 0, true},
+    {0},
+};
+
+const cli_option *option_find(const cli_option *table, const char *name)
+{
+    for (; table->name; table++)
+        if (!strcmp(table->name, name)) return table;
+    return NULL;
+}
+
+bool option_given(const option_parse *parse, const char *name)
+{
+    const cli_option *entry = option_find(parse->table, name);
+    return entry && parse->given >> (entry - parse->table) & 1;
+}
+
+static stair_status unknown(stair_context *context, const option_parse *parse, const char *name)
+{
+    const char *near = stair_closest(name, parse->names);
+    if (near)
+        return stair_fail(context, STAIR_BAD_INPUT, "unknown option --%s; did you mean --%s?", name, near);
+    return stair_fail(context, STAIR_BAD_INPUT, "unknown option --%s; see stair %s --help", name, parse->command);
+}
+
+static const cli_option *find_listed(const option_parse *parse, const char *name)
+{
+    for (const char *const *listed = parse->names; *listed; listed++)
+        if (!strcmp(*listed, name)) return option_find(parse->table, name);
+    return NULL;
+}
+
+static stair_status check_range(stair_context *context, const cli_option *entry, double value)
+{
+    if (value >= entry->low && value <= entry->high) return STAIR_OK;
+    return stair_fail(context, STAIR_BAD_INPUT, "--%s must be between %.15g and %.15g, not %.15g", entry->name, entry->low,
+                      entry->high, value);
+}
+
+static stair_status not_a(stair_context *context, const cli_option *entry, const char *what, const char *text)
+{
+    return stair_fail(context, STAIR_BAD_INPUT, "--%s needs %s, not '%.80s'", entry->name, what, text);
+}
+
+static stair_status store_text(stair_context *context, const cli_option *entry, const char *text, void *field)
+{
+    if (!*text) return stair_fail(context, STAIR_BAD_INPUT, "--%s needs a value, not an empty one", entry->name);
+    *(const char **)field = text;
+    if (!entry->choices) return STAIR_OK;
+    for (const char *const *choice = entry->choices; *choice; choice++)
+        if (!strcmp(*choice, text)) return STAIR_OK;
+    const char *near = stair_closest(text, entry->choices);
+    return stair_fail(context, STAIR_BAD_INPUT, "--%s cannot be '%.80s'; did you mean %s?", entry->name, text,
+                      near ? near : entry->choices[0]);
+}
+
+static stair_status store(stair_context *context, const cli_option *entry, const char *text, void *field)
+{
+    switch (entry->kind) {
+    case OPTION_FLAG: *(bool *)field = true; return STAIR_OK;
+    case OPTION_INT:
+        if (!option_parse_int(text, field)) return not_a(context, entry, "an integer", text);
+        return check_range(context, entry, (double)*(int64_t *)field);
+    case OPTION_UINT64:
+        if (!option_parse_uint64(text, field)) return not_a(context, entry, "an integer from 0 to 2^64-1", text);
+        return STAIR_OK;
+    case OPTION_DOUBLE:
+        if (!option_parse_double(text, field)) return not_a(context, entry, "a finite number", text);
+        return check_range(context, entry, *(double *)field);
+    case OPTION_LIST: return option_list_read(context, entry, text, field);
+    case OPTION_TEXT:
+    case OPTION_PATH: return store_text(context, entry, text, field);
+    case OPTION_TEXTS: break;
+    }
+    option_texts *texts = field;
+    if (texts->count == OPTION_MOST_TEXTS) return stair_fail(context, STAIR_BAD_INPUT, "--%s given too often", entry->name);
+    return store_text(context, entry, text, &texts->items[texts->count++]);
+}
+
+/* Values that follow the option at argv[*i]; only `--name=value` may carry one that starts with "--". */
+static stair_status read_values(stair_context *context, const cli_option *entry, int argc, char *const *argv, int *i, void *field)
+{
+    int take = entry->kind == OPTION_TEXTS && entry->take > 1 ? entry->take : 1;
+    for (int k = 0; k < take; k++) {
+        if (*i + 1 >= argc || !strncmp(argv[*i + 1], "--", 2))
+            return stair_fail(context, STAIR_BAD_INPUT, "--%s needs %s: --%s %s", entry->name,
+                              take > 1 ? "more values" : "a value", entry->name, entry->value);
+        STAIR_TRY(store(context, entry, argv[++*i], field));
+    }
+    return STAIR_OK;
+}
+
+static stair_status read_option(stair_context *context, option_parse *parse, int argc, char *const *argv, int *i, void *target)
+{
+    const char *text = argv[*i] + 2, *equals = strchr(text, '=');
+    size_t length = equals ? (size_t)(equals - text) : strlen(text);
+    char name[64];
+    snprintf(name, sizeof name, "%.*s", length < sizeof name ? (int)length : (int)sizeof name - 1, text);
+    const cli_option *entry = find_listed(parse, name);
+    if (!entry) return unknown(context, parse, name);
+    parse->given |= UINT64_C(1) << (entry - parse->table);
+    void *field = (char *)target + entry->offset;
+    if (entry->kind == OPTION_FLAG && equals)
+        return stair_fail(context, STAIR_BAD_INPUT, "--%s takes no value", entry->name);
+    if (entry->kind == OPTION_FLAG) return store(context, entry, NULL, field);
+    if (equals) {
+        if (entry->kind == OPTION_TEXTS && entry->take > 1)
+            return stair_fail(context, STAIR_BAD_INPUT, "--%s needs %d values: --%s %s", name, entry->take, name, entry->value);
+        return store(context, entry, equals + 1, field);
+    }
+    return read_values(context, entry, argc, argv, i, field);
+}
+
+stair_status options_read(stair_context *context, option_parse *parse, int argc, char *const *argv, void *target)
+{
+    bool only_words = false;
+    for (int i = 0; i < argc; i++) {
+        if (!only_words && !strcmp(argv[i], "--"))
+            only_words = true;
+        else if (!only_words && !strncmp(argv[i], "--", 2))
+            STAIR_TRY(read_option(context, parse, argc, argv, &i, target));
+        else if (!only_words && argv[i][0] == '-')
+            return stair_fail(context, STAIR_BAD_INPUT, "unknown option %s; options start with two dashes", argv[i]);
+        else if (parse->count == parse->most)
+            return stair_fail(context, STAIR_BAD_INPUT, "unexpected argument '%.80s'; see stair %s --help", argv[i], parse->command);
+        else
+            parse->words[parse->count++] = argv[i];
+    }
+    return STAIR_OK;
+}

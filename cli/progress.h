@@ -1,0 +1,22 @@
+/* Progress with the time left on a terminal, and the signals that ask a run to stop. */
+#ifndef STAIR_CLI_PROGRESS_H
+#define STAIR_CLI_PROGRESS_H
+
+#include "core/context.h"
+
+typedef struct cli_progress {
+    bool shown;    /* standard error is a terminal and wants it */
+    double before, share, total; /* of the whole job: done, in this library call, all; total 0: unknown */
+    double started, printed;     /* seconds */
+} cli_progress;
+
+void progress_start(cli_progress *progress, stair_context *context, bool quiet);
+void progress_stage(cli_progress *progress, double before, double share, double total);
+void progress_finish(cli_progress *progress);
+
+/* SIGINT and SIGTERM: the library is asked to stop, files are cleaned up, the exit status is
+ * 128 + signal.  A second signal ends the process at once. */
+void signals_catch(void);
+int signals_caught(void); /* its number, or 0 */
+
+#endif

@@ -1,0 +1,100 @@
+/* JSON: {"stair", "command", "model", "options": {...}, "results": [...]}, one line per result.
+ *
+ * The frame is written by hand around objects that jansson prints, because a million results do
+ * not fit in one tree.  Numbers that are not finite become null. */
+#include "text_sink.h"
+
+#include <math.h>
+#include <string.h>
+
+#define STYLE (JSON_REAL_PRECISION(17) | JSON_ENSURE_ASCII)
+
+static json_t *real_to_json(double value) { return isfinite(value) ? json_real(value) : json_null(); }
+
+static json_t *frame(const cli_request *request)
+{
+    json_t *object = json_object(), *echo = json_object();
+    json_object_set_new(object, "stair", json_string(STAIR_VERSION));
+    json_object_set_new(object, "command", json_string(request->command->name));
+    json_object_set_new(object, "model", request->model ? json_string(stair_model_spec(request->model)) : json_null());
+    for (const char *const *name = request->command->options; *name; name++) {
+        const cli_option *entry = option_find(option_table, *name);
+        if (!entry->how) json_object_set_new(echo, *name, option_to_json(entry, &request->options));
+    }
+    json_object_set_new(object, "options", echo);
+    return object;
+}
+
+static stair_status print(cli_report *report, FILE *file, json_t *object, const char *before, const char *after)
+{
+    char *text = object ? json_dumps(object, STYLE) : NULL;
+    json_decref(object);
+    if (!text) return stair_fail(report->request->context, STAIR_NO_MEMORY, "out of memory, or text that is not UTF-8");
+    text[strlen(text) - 1] = 0; /* the closing brace is part of `after` */
+    fprintf(file, "%s%s%s", before, text, after);
+    free(text);
+    return STAIR_OK;
+}
+
+static stair_status begin(cli_report *report, cli_sink *sink)
+{
+    STAIR_TRY(text_sink_open(report, sink));
+    return print(report, sink->file, frame(report->request), "", ", \"results\": [");
+}
+
+static json_t *array_to_json(const double *values, const int *shape, int rank)
+{
+    if (rank == 0) return real_to_json(*values);
+    size_t step = 1;
+    for (int i = 1; i < rank; i++) step *= (size_t)shape[i];
+    json_t *array = json_array();
+    for (int i = 0; i < shape[0]; i++) json_array_append_new(array, array_to_json(values + (size_t)i * step, shape + 1, rank - 1));
+    return array;
+}
+
+static json_t *cell_to_json(const cli_column *column, const cli_cell *value)
+{
+    if (column->rank) return array_to_json(value->array, column->shape, column->rank);
+    switch (column->kind) {
+    case CELL_REAL: return real_to_json(value->real);
+    case CELL_INT: return json_integer(value->integer);
+    case CELL_TEXT: return value->text ? json_string(value->text) : json_null();
+    case CELL_BOOL: return json_boolean(value->truth);
+    }
+    return NULL;
+}
+
+/* "errors.bayes" goes into the object "errors". */
+static void set_nested(json_t *object, const char *name, json_t *value)
+{
+    const char *dot = strchr(name, '.');
+    if (!dot) {
+        json_object_set_new(object, name, value);
+        return;
+    }
+    char outer[64];
+    snprintf(outer, sizeof outer, "%.*s", (int)(dot - name), name);
+    json_t *inner = json_object_get(object, outer);
+    if (!inner) {
+        inner = json_object();
+        json_object_set_new(object, outer, inner);
+    }
+    set_nested(inner, dot + 1, value);
+}
+
+static stair_status row(cli_report *report, cli_sink *sink, const cli_cell *cells)
+{
+    json_t *object = json_object();
+    for (int c = 0; c < report->count; c++)
+        if (report->columns[c].where & IN_JSON)
+            set_nested(object, report->columns[c].name, cell_to_json(&report->columns[c], &cells[c]));
+    return print(report, sink->file, object, report->rows ? ",\n" : "\n", "}");
+}
+
+static stair_status end(cli_report *report, cli_sink *sink)
+{
+    fputs("\n]}\n", sink->file);
+    return text_sink_publish(report, sink);
+}
+
+const cli_format json_format = {"json", IN_JSON, begin, row, end, text_sink_discard};

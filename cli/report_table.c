@@ -1,0 +1,132 @@
+/* The table for people: a line that says what was run, headings, aligned columns, notes.
+ *
+ * Columns are aligned over pages of rows.  With --out the table is a preview of the file. */
+#include "text_sink.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PAGE    256 /* rows aligned together */
+#define PREVIEW 16  /* rows shown when a file holds them all */
+#define CELL    112
+
+typedef struct {
+    char (*cells)[CELL]; /* (PAGE, columns) */
+    int width[32];
+    int rows; /* on this page */
+    bool headed;
+} table;
+
+/* For tables the sink's state belongs to the page; standard output never needs an atomic file. */
+static void discard(cli_sink *sink)
+{
+    table *page = sink->state;
+    if (page) free(page->cells);
+    free(page);
+    sink->state = NULL;
+    text_sink_discard(sink);
+}
+
+static void write_heading(const cli_request *request, FILE *file)
+{
+    fprintf(file, "# stair %s", request->command->name);
+    if (request->model) fprintf(file, " %s", stair_model_spec(request->model));
+    for (const char *const *name = request->command->options; *name; name++) {
+        const cli_option *entry = option_find(option_table, *name);
+        char text[256];
+        option_to_text(entry, &request->options, text, sizeof text);
+        bool off = entry->kind == OPTION_FLAG && !strcmp(text, "no");
+        if (entry->how || !*text || off) continue;
+        fprintf(file, entry->kind == OPTION_FLAG ? " --%s" : " --%s %s", entry->name, text);
+    }
+    putc('\n', file);
+}
+
+static stair_status begin(cli_report *report, cli_sink *sink)
+{
+    STAIR_TRY(text_sink_open(report, sink));
+    table *page = sink->state = calloc(1, sizeof *page);
+    if (page) page->cells = calloc((size_t)PAGE * (size_t)report->count, CELL);
+    if (!page || !page->cells) return stair_fail(report->request->context, STAIR_NO_MEMORY, "out of memory");
+    for (int c = 0; c < report->count; c++)
+        page->width[c] = report->columns[c].where & IN_TABLE ? (int)strlen(report->columns[c].heading) : 0;
+    write_heading(report->request, sink->file);
+    return STAIR_OK;
+}
+
+static double norm(const double *values, size_t n)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) sum += values[i] * values[i];
+    return sqrt(sum);
+}
+
+static void print_cell(const cli_column *column, const cli_cell *value, char *text)
+{
+    double real = column->rank ? norm(value->array, column_size(column)) : value->real;
+    switch (column->rank ? CELL_REAL : column->kind) {
+    case CELL_REAL:
+        if (column->fixed)
+            snprintf(text, CELL, "%.*f", column->digits, real);
+        else if (column->digits)
+            snprintf(text, CELL, "%#.*g", column->digits, real);
+        else
+            snprintf(text, CELL, "%.3g", real);
+        return;
+    case CELL_INT: snprintf(text, CELL, "%" PRId64, value->integer); return;
+    case CELL_TEXT: snprintf(text, CELL, "%s", value->text ? value->text : "-"); return;
+    case CELL_BOOL: snprintf(text, CELL, "%s", value->truth ? "yes" : "NO"); return;
+    }
+}
+
+/* Text stands left, numbers right; the last column is not padded. */
+static void print_line(const cli_report *report, const table *page, FILE *file, char (*cells)[CELL])
+{
+    int last = report->count - 1;
+    while (last > 0 && !(report->columns[last].where & IN_TABLE)) last--;
+    for (int c = 0; c <= last; c++) {
+        const cli_column *column = &report->columns[c];
+        if (!(column->where & IN_TABLE)) continue;
+        bool left = !column->rank && column->kind >= CELL_TEXT;
+        const char *text = cells ? cells[c] : column->heading;
+        fprintf(file, "%*s%s", left && c == last ? 0 : left ? -page->width[c] : page->width[c], text, c == last ? "\n" : "  ");
+    }
+}
+
+static void flush_page(cli_report *report, cli_sink *sink)
+{
+    table *page = sink->state;
+    if (!page->headed) print_line(report, page, sink->file, NULL);
+    page->headed = true;
+    for (int r = 0; r < page->rows; r++) print_line(report, page, sink->file, page->cells + (size_t)r * (size_t)report->count);
+    page->rows = 0;
+}
+
+static stair_status row(cli_report *report, cli_sink *sink, const cli_cell *cells)
+{
+    table *page = sink->state;
+    if (report->request->options.out && report->rows >= PREVIEW) return STAIR_OK;
+    char (*line)[CELL] = page->cells + (size_t)page->rows++ * (size_t)report->count;
+    for (int c = 0; c < report->count; c++) {
+        if (!(report->columns[c].where & IN_TABLE)) continue;
+        print_cell(&report->columns[c], &cells[c], line[c]);
+        int length = (int)strlen(line[c]);
+        if (length > page->width[c]) page->width[c] = length;
+    }
+    if (page->rows == PAGE) flush_page(report, sink);
+    return STAIR_OK;
+}
+
+static stair_status end(cli_report *report, cli_sink *sink)
+{
+    flush_page(report, sink);
+    const char *out = report->request->options.out;
+    if (out && report->rows > PREVIEW)
+        fprintf(sink->file, "... and %" PRIu64 " more rows in %s\n", report->rows - PREVIEW, out);
+    fputs(report->notes, sink->file);
+    return text_sink_publish(report, sink);
+}
+
+const cli_format table_format = {"txt", IN_TABLE, begin, row, end, discard};

@@ -1,0 +1,26 @@
+/* Files that appear whole or not at all: written under a temporary name in the same directory,
+ * synchronised, renamed, and the directory synchronised. */
+#ifndef STAIR_CORE_ATOMIC_FILE_H
+#define STAIR_CORE_ATOMIC_FILE_H
+
+#include "core/context.h"
+
+#include <stdio.h>
+
+typedef struct {
+    FILE *file; /* write here */
+    char *path, *temp;
+    bool overwrite;
+} stair_atomic_file;
+
+/* Fails at once when `path` cannot be written, or exists and `overwrite` is false. */
+stair_status stair_atomic_open(stair_context *context, const char *path, bool overwrite, stair_atomic_file *out);
+
+/* Puts the file in place; on failure nothing is left behind.  The struct is emptied either way. */
+stair_status stair_atomic_commit(stair_context *context, stair_atomic_file *out);
+void stair_atomic_discard(stair_atomic_file *out);
+
+/* A scratch file without a name, in the directory of `path`: it vanishes with the process. */
+stair_status stair_scratch_open(stair_context *context, const char *path, FILE **scratch);
+
+#endif
