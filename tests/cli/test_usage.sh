@@ -1,0 +1,56 @@
+# Usage: help, version, unknown words, values out of range, exit codes.
+. "$(dirname "$0")/lib.sh"
+MODEL=attention:layers=2
+
+expect 'no arguments: usage, exit 2' 2 '^usage: stair COMMAND' "$STAIR"
+expect '--help' 0 '^commands:' "$STAIR" --help
+expect '--version' 0 '^stair [0-9]+\.[0-9]+\.[0-9]+$' "$STAIR" --version
+for command in models channel diagnose bench man; do
+    expect "$command --help has examples" 0 '^examples:' "$STAIR" $command --help
+    expect "--help lists $command" 0 "^  $command " "$STAIR" --help
+done
+expect 'the man page' 0 '^\.TH STAIR 1' "$STAIR" man
+for option in points cov-low precision method seed threads out force; do
+    expect "man page: --$option" 0 "${option/-/.*}" "$STAIR" man
+    expect "help: --$option" 0 "^  --$option " "$STAIR" channel --help
+done
+expect 'models lists attention' 0 '^attention ' "$STAIR" models
+expect 'models MODEL: canonical' 0 '^# stair models attention:layers=3' "$STAIR" models attention:layers=3
+expect 'models MODEL: P' 0 '^size +P +3 ' "$STAIR" models attention:layers=3
+
+refuse 'unknown command' 'unknown command .chanel.; did you mean channel' "$STAIR" chanel
+refuse 'unknown command, nothing near' "unknown command .zzzzzz." "$STAIR" zzzzzz
+refuse 'unknown option' 'unknown option --point; did you mean --points' "$STAIR" channel $MODEL --point 3
+refuse 'option of another command' 'unknown option --alpha' "$STAIR" channel $MODEL --alpha 3
+refuse 'one dash' 'unknown option -x' "$STAIR" channel $MODEL -x
+refuse 'missing value' 'points needs a value' "$STAIR" channel $MODEL --points
+refuse 'option as value' 'out needs a value' "$STAIR" channel $MODEL --out --json
+refuse 'flag with a value' 'json takes no value' "$STAIR" channel $MODEL --json=yes
+refuse 'no model' 'needs a MODEL' "$STAIR" channel
+refuse 'two models' 'unexpected argument' "$STAIR" channel $MODEL $MODEL
+refuse 'unknown benchmark' "unknown benchmark .chanel." "$STAIR" bench chanel
+for value in 0 -1 x 1.5 nan 1e99 ''; do
+    refuse "--points '$value'" 'points' "$STAIR" channel $MODEL --points="$value"
+done
+for value in -1 1.5 x 18446744073709551616; do
+    refuse "--seed $value" 'seed needs an integer' "$STAIR" channel $MODEL --seed=$value
+done
+for value in 0 -1 nan inf 2 x 1e-400; do
+    refuse "--precision $value" 'precision' "$STAIR" channel $MODEL --precision $value
+done
+refuse '--threads -1' 'threads' "$STAIR" channel $MODEL --threads=-1
+refuse '--method' 'method' "$STAIR" channel $MODEL --method latice
+refuse '--json --csv' 'json and --csv' "$STAIR" channel $MODEL --json --csv
+
+refuse 'unknown model' "unknown model .atention.*did you mean.*attention" "$STAIR" channel atention
+refuse 'unknown key' 'layer.*did you mean.*layers' "$STAIR" channel attention:layer=2
+refuse 'duplicate key' 'layers' "$STAIR" channel attention:layers=2,layers=3
+refuse 'singular mixing' 'skip' "$STAIR" channel attention:layers=2,skip=-1
+refuse 'no layers' 'layers' "$STAIR" channel attention:layers=0
+refuse 'rank beyond what is supported' 'rank' "$STAIR" channel attention:rank=1000
+refuse 'empty model' 'model' "$STAIR" channel ''
+refuse 'control characters stay on one line' 'unknown model' "$STAIR" channel "$(printf 'a\nb\033[1m')"
+expect 'integers may be written 1e1' 0 '^ +9 ' "$STAIR" channel attention:layers=1 --points 1e1
+expect 'full standard output is an error' 1 'standard output' bash -c "\"$STAIR\" --help >/dev/full"
+expect 'full standard output is an error for results' 1 'standard output' bash -c "\"$STAIR\" models >/dev/full"
+finish

@@ -1,0 +1,75 @@
+/* Runs a fuzz target without libFuzzer: seeds, then a fixed stream of mutations of them.  The same
+ * inputs on every machine, so a failure can be repeated. */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ROUNDS  3000
+#define LARGEST 512
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static const char *const seeds[] = {
+    "\x93NUMPY\x01\x00\x46\x00{'descr': '<f8', 'fortran_order': False, 'shape': (1, 2), }            \n0123456701234567",
+    "{'descr': '<f8', 'fortran_order': False, 'shape': (3, 2, 2), }",
+    "{'descr': '>i2', 'fortran_order': True, 'shape': (0,), }",
+    "attention:layers=2,tokens=2,rank=1,skip=1",
+    "attention:layers=3,rank=1+2+1,skip=-0.5,activation=linear,mixing=literal",
+    "attention:layers=2,noise=0.1,prenoise=1e-3",
+    "1,2,3e-1",
+    "0:10:0.5",
+};
+static const size_t numpy_size = 10 + 70 + 16;
+
+static uint64_t next(uint64_t *state) /* splitmix64 */
+{
+    uint64_t z = *state += UINT64_C(0x9E3779B97F4A7C15);
+    z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
+    z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
+    return z ^ z >> 31;
+}
+
+static size_t mutate(uint8_t *data, size_t size, uint64_t *state)
+{
+    static const char alphabet[] = "0123456789,:=+-.'(){} <>|fiuO\n";
+    for (uint64_t changes = 1 + next(state) % 4; changes > 0; changes--) {
+        size_t at = size ? next(state) % size : 0;
+        switch (next(state) % 5) {
+        case 0: data[at] = (uint8_t)next(state); break;
+        case 1: data[at] = (uint8_t)alphabet[next(state) % (sizeof alphabet - 1)]; break;
+        case 2: size = at; break;
+        case 3:
+            if (size) memmove(data + at, data + at + 1, --size - at);
+            break;
+        default:
+            if (size + 1 > LARGEST) break;
+            memmove(data + at + 1, data + at, size - at);
+            data[at] = (uint8_t)alphabet[next(state) % (sizeof alphabet - 1)];
+            size++;
+        }
+    }
+    return size;
+}
+
+int main(void)
+{
+    uint64_t state = 1;
+    int runs = 0;
+    for (size_t s = 0; s < sizeof seeds / sizeof *seeds; s++)
+        for (int i = 0; i < ROUNDS; i++, runs++) {
+            size_t size = s ? strlen(seeds[s]) : numpy_size;
+            uint8_t *data = malloc(LARGEST + 1), *exact;
+            if (!data) return 1;
+            memcpy(data, seeds[s], size);
+            if (i) size = mutate(data, size, &state);
+            exact = malloc(size ? size : 1); /* so that a sanitizer sees one byte too many */
+            if (!exact) return 1;
+            memcpy(exact, data, size);
+            LLVMFuzzerTestOneInput(exact, size);
+            free(exact);
+            free(data);
+        }
+    printf("%d inputs\n", runs);
+    return 0;
+}

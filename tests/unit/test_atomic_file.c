@@ -1,0 +1,118 @@
+/* Atomic files: whole or absent, and a file that appeared meanwhile is not replaced. */
+#include "core/atomic_file.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+static stair_context *context;
+static char folder[] = "/tmp/stair-atomic-XXXXXX";
+static char path[64];
+
+static int open_context(void **state)
+{
+    (void)state;
+    if (!mkdtemp(folder)) return 1;
+    snprintf(path, sizeof path, "%s/file", folder);
+    return stair_context_create(&context);
+}
+
+static int close_context(void **state)
+{
+    (void)state;
+    unlink(path);
+    rmdir(folder);
+    stair_context_destroy(&context);
+    return 0;
+}
+
+static int files_in_folder(void)
+{
+    int count = -2;
+    DIR *dir = opendir(folder);
+    while (readdir(dir)) count++;
+    closedir(dir);
+    return count;
+}
+
+static void assert_content(const char *expected)
+{
+    char text[64] = "";
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    assert_non_null(fgets(text, sizeof text, file));
+    fclose(file);
+    assert_string_equal(text, expected);
+}
+
+static void commit_puts_in_place(void **state)
+{
+    (void)state;
+    stair_atomic_file out;
+    struct stat info;
+    mode_t mask = umask(022);
+    umask(mask);
+    assert_int_equal(stair_atomic_open(context, path, false, &out), STAIR_OK);
+    fputs("one", out.file);
+    assert_int_equal(access(path, F_OK), -1);
+    assert_int_equal(stair_atomic_commit(context, &out), STAIR_OK);
+    assert_content("one");
+    assert_int_equal(stat(path, &info), 0);
+    assert_int_equal(info.st_mode & 0777, 0666 & ~mask); /* not the 0600 of mkstemp */
+    assert_int_equal(files_in_folder(), 1);
+}
+
+static void discard_keeps_the_old(void **state)
+{
+    (void)state;
+    stair_atomic_file out;
+    assert_int_equal(stair_atomic_open(context, path, true, &out), STAIR_OK);
+    fputs("two", out.file);
+    stair_atomic_discard(&out);
+    assert_content("one");
+    assert_int_equal(files_in_folder(), 1);
+    assert_int_equal(stair_atomic_open(context, path, false, &out), STAIR_BAD_INPUT);
+}
+
+static void a_newcomer_is_not_replaced(void **state)
+{
+    (void)state;
+    stair_atomic_file out;
+    unlink(path);
+    assert_int_equal(stair_atomic_open(context, path, false, &out), STAIR_OK);
+    FILE *file = fopen(path, "w");
+    fputs("newcomer", file);
+    fclose(file);
+    assert_int_equal(stair_atomic_commit(context, &out), STAIR_FAILED);
+    assert_content("newcomer");
+    assert_int_equal(files_in_folder(), 1);
+}
+
+static void a_full_disk_fails_cleanly(void **state)
+{
+    (void)state;
+    stair_atomic_file out;
+    unlink(path);
+    assert_int_equal(stair_atomic_open(context, path, false, &out), STAIR_OK);
+    out.file = freopen("/dev/full", "w", out.file);
+    if (!out.file) skip();
+    fputs("lost", out.file);
+    assert_int_equal(stair_atomic_commit(context, &out), STAIR_FAILED);
+    assert_non_null(strstr(stair_context_message(context), "No space left"));
+    assert_int_equal(files_in_folder(), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(commit_puts_in_place), cmocka_unit_test(discard_keeps_the_old),
+        cmocka_unit_test(a_newcomer_is_not_replaced), cmocka_unit_test(a_full_disk_fails_cleanly),
+    };
+    return cmocka_run_group_tests(tests, open_context, close_context);
+}

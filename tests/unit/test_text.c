@@ -1,0 +1,51 @@
+/* "Did you mean": slips are forgiven, strangers are not. */
+#include "model/model.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+static const char *const words[] = {"layers", "tokens", "rank", "skip", "activation", "attention", "attention-limit", NULL};
+
+static void slips_are_forgiven(void **state)
+{
+    (void)state;
+    assert_string_equal(stair_closest("layer", words), "layers");
+    assert_string_equal(stair_closest("lyaers", words), "layers");   /* swap */
+    assert_string_equal(stair_closest("toknes", words), "tokens");
+    assert_string_equal(stair_closest("Rank", words), "rank");       /* case */
+    assert_string_equal(stair_closest("actvation", words), "activation");
+    assert_string_equal(stair_closest("attenton", words), "attention");
+    assert_string_equal(stair_closest("act", words), "activation");  /* cut short */
+}
+
+static void strangers_are_not(void **state)
+{
+    (void)state;
+    static const char *const none[] = {NULL};
+    char longer[200];
+    assert_null(stair_closest("zzzzzz", words));
+    assert_null(stair_closest("", words));
+    assert_null(stair_closest("x", words));
+    assert_null(stair_closest("layers", none));
+    for (size_t i = 0; i < sizeof longer - 1; i++) longer[i] = 'a';
+    longer[sizeof longer - 1] = 0;
+    assert_null(stair_closest(longer, words));
+}
+
+static void the_word_itself_is_nearest(void **state)
+{
+    (void)state;
+    for (int i = 0; words[i]; i++) assert_string_equal(stair_closest(words[i], words), words[i]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(slips_are_forgiven),
+        cmocka_unit_test(strangers_are_not),
+        cmocka_unit_test(the_word_itself_is_nearest),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
