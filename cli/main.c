@@ -18,9 +18,15 @@ static void complain(const char *message)
     putc('\n', stderr);
 }
 
+/* A signal that came after the results were written changes nothing. */
+static bool was_interrupted(stair_status status)
+{
+    return signals_caught() && status != STAIR_OK && status != STAIR_NOT_CONVERGED;
+}
+
 static int exit_code(stair_status status)
 {
-    if (signals_caught()) return 128 + signals_caught();
+    if (was_interrupted(status)) return 128 + signals_caught();
     switch (status) {
     case STAIR_OK: return 0;
     case STAIR_BAD_INPUT:
@@ -90,8 +96,10 @@ static int run_command(const cli_command *command, int argc, char **argv)
     signals_catch();
     stair_status status = carry_out(&request, argc, argv);
     int code = exit_code(status);
-    if (status != STAIR_OK && !signals_caught()) complain(stair_context_message(request.context));
-    if (signals_caught()) complain("interrupted; nothing was written");
+    if (was_interrupted(status))
+        complain("interrupted; nothing was written");
+    else if (status != STAIR_OK)
+        complain(stair_context_message(request.context));
     stair_model_destroy(&request.model);
     options_free(option_table, &request.options);
     stair_context_destroy(&request.context);

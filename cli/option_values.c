@@ -114,7 +114,12 @@ void options_free(const cli_option *table, void *target)
     }
 }
 
-static json_t *text_to_json(const char *text) { return text ? json_string(text) : json_null(); }
+/* JSON is UTF-8 and file names need not be: such a name has no echo. */
+static json_t *text_to_json(const char *text)
+{
+    json_t *string = text ? json_string(text) : NULL;
+    return string ? string : json_null();
+}
 
 json_t *option_to_json(const cli_option *entry, const void *target)
 {

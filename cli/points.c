@@ -1,5 +1,6 @@
 /* Blocks of samples (label, omega, V) for the channel. */
 #include "points.h"
+#include "progress.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -98,6 +99,7 @@ static stair_status scan(cli_points *points)
     for (uint64_t first = 0; first < points->n; first += points->block) {
         size_t n = points->n - first < points->block ? (size_t)(points->n - first) : points->block;
         STAIR_TRY(points_read(points, first, n));
+        if (signals_caught()) return stair_fail(points->context, STAIR_FAILED, "interrupted");
     }
     return STAIR_OK;
 }

@@ -14,22 +14,24 @@ static json_t *real_to_json(double value) { return isfinite(value) ? json_real(v
 static json_t *frame(const cli_request *request)
 {
     json_t *object = json_object(), *echo = json_object();
-    json_object_set_new(object, "stair", json_string(STAIR_VERSION));
-    json_object_set_new(object, "command", json_string(request->command->name));
-    json_object_set_new(object, "model", request->model ? json_string(stair_model_spec(request->model)) : json_null());
+    int failed = json_object_set_new(object, "stair", json_string(STAIR_VERSION));
+    failed |= json_object_set_new(object, "command", json_string(request->command->name));
+    failed |= json_object_set_new(object, "model", request->model ? json_string(stair_model_spec(request->model)) : json_null());
     for (const char *const *name = request->command->options; *name; name++) {
         const cli_option *entry = option_find(option_table, *name);
-        if (!entry->how) json_object_set_new(echo, *name, option_to_json(entry, &request->options));
+        if (!entry->how) failed |= json_object_set_new(echo, *name, option_to_json(entry, &request->options));
     }
-    json_object_set_new(object, "options", echo);
-    return object;
+    failed |= json_object_set_new(object, "options", echo);
+    if (!failed) return object;
+    json_decref(object);
+    return NULL;
 }
 
 static stair_status print(cli_report *report, FILE *file, json_t *object, const char *before, const char *after)
 {
     char *text = object ? json_dumps(object, STYLE) : NULL;
     json_decref(object);
-    if (!text) return stair_fail(report->request->context, STAIR_NO_MEMORY, "out of memory, or text that is not UTF-8");
+    if (!text) return stair_fail(report->request->context, STAIR_NO_MEMORY, "out of memory");
     text[strlen(text) - 1] = 0; /* the closing brace is part of `after` */
     fprintf(file, "%s%s%s", before, text, after);
     free(text);
@@ -48,7 +50,11 @@ static json_t *array_to_json(const double *values, const int *shape, int rank)
     size_t step = 1;
     for (int i = 1; i < rank; i++) step *= (size_t)shape[i];
     json_t *array = json_array();
-    for (int i = 0; i < shape[0]; i++) json_array_append_new(array, array_to_json(values + (size_t)i * step, shape + 1, rank - 1));
+    for (int i = 0; i < shape[0]; i++)
+        if (json_array_append_new(array, array_to_json(values + (size_t)i * step, shape + 1, rank - 1))) {
+            json_decref(array);
+            return NULL;
+        }
     return array;
 }
 
@@ -64,14 +70,12 @@ static json_t *cell_to_json(const cli_column *column, const cli_cell *value)
     return NULL;
 }
 
-/* "errors.bayes" goes into the object "errors". */
-static void set_nested(json_t *object, const char *name, json_t *value)
+/* "errors.bayes" goes into the object "errors".  False when memory runs out, so that no key is ever
+ * missing without notice. */
+static bool set_nested(json_t *object, const char *name, json_t *value)
 {
     const char *dot = strchr(name, '.');
-    if (!dot) {
-        json_object_set_new(object, name, value);
-        return;
-    }
+    if (!dot) return json_object_set_new(object, name, value) == 0;
     char outer[64];
     snprintf(outer, sizeof outer, "%.*s", (int)(dot - name), name);
     json_t *inner = json_object_get(object, outer);
@@ -79,15 +83,18 @@ static void set_nested(json_t *object, const char *name, json_t *value)
         inner = json_object();
         json_object_set_new(object, outer, inner);
     }
-    set_nested(inner, dot + 1, value);
+    return set_nested(inner, dot + 1, value);
 }
 
 static stair_status row(cli_report *report, cli_sink *sink, const cli_cell *cells)
 {
     json_t *object = json_object();
-    for (int c = 0; c < report->count; c++)
-        if (report->columns[c].where & IN_JSON)
-            set_nested(object, report->columns[c].name, cell_to_json(&report->columns[c], &cells[c]));
+    for (int c = 0; c < report->count; c++) {
+        const cli_column *column = &report->columns[c];
+        if (!(column->where & IN_JSON) || set_nested(object, column->name, cell_to_json(column, &cells[c]))) continue;
+        json_decref(object);
+        return stair_fail(report->request->context, STAIR_NO_MEMORY, "out of memory");
+    }
     return print(report, sink->file, object, report->rows ? ",\n" : "\n", "}");
 }
 
