@@ -8,7 +8,10 @@
 #define MOST_ROWS      64
 #define DEFAULT_POINTS 256
 
-static void defaults(cli_options *o) { o->points = DEFAULT_POINTS; }
+static void defaults(cli_options *o)
+{
+    o->points = DEFAULT_POINTS;
+}
 
 static const cli_column columns[] = {
     {.name = "model", .heading = "model", .kind = CELL_TEXT, .where = IN_ALL, .width = 96},
@@ -32,15 +35,25 @@ static stair_status bench(cli_request *request, cli_report *report, int *failed)
     int count = 0;
     cli_progress progress;
     progress_start(&progress, request->context, request->options.quiet);
-    stair_status status = stair_bench_channel(request->context, (size_t)request->options.points, MOST_ROWS, rows, &count);
+    stair_status status =
+        stair_bench_channel(request->context, (size_t)request->options.points, MOST_ROWS, rows, &count);
     progress_finish(&progress);
     STAIR_TRY(status);
     for (int i = 0; i < count; i++) {
         const stair_bench_row *r = &rows[i];
         *failed += !r->passed;
-        STAIR_TRY(report_row(report, (cli_cell[]){{.text = r->model}, {.real = r->cov_low}, {.real = r->cov_high}, {.real = r->precision},
-                                              {.integer = (int64_t)r->points}, {.real = r->worst_error}, {.real = r->nodes},
-                                              {.real = r->needed}, {.real = r->cost}, {.real = r->cost / r->needed}, {.real = r->limit}, {.truth = r->passed}}));
+        STAIR_TRY(report_row(report, (cli_cell[]){{.text = r->model},
+                                                  {.real = r->cov_low},
+                                                  {.real = r->cov_high},
+                                                  {.real = r->precision},
+                                                  {.integer = (int64_t)r->points},
+                                                  {.real = r->worst_error},
+                                                  {.real = r->nodes},
+                                                  {.real = r->needed},
+                                                  {.real = r->cost},
+                                                  {.real = r->cost / r->needed},
+                                                  {.real = r->limit},
+                                                  {.truth = r->passed}}));
     }
     return STAIR_OK;
 }
@@ -52,14 +65,17 @@ static stair_status run(cli_request *request)
     int failed = 0;
     const char *word = request->parse.count ? request->parse.words[0] : benches[0];
     if (strcmp(word, benches[0]))
-        return stair_fail(request->context, STAIR_BAD_INPUT, "unknown benchmark '%.80s'; did you mean %s?", word, benches[0]);
+        return stair_fail(request->context, STAIR_BAD_INPUT, "unknown benchmark '%.80s'; did you mean %s?",
+                          word, benches[0]);
     STAIR_TRY(report_open(request, columns, COLUMNS, &report));
     STAIR_TRY(report_close(&report, bench(request, report, &failed)));
     if (!failed) return STAIR_OK;
-    return stair_fail(request->context, STAIR_FAILED, "%d of the benchmarks miss their error or their limit", failed);
+    return stair_fail(request->context, STAIR_FAILED, "%d of the benchmarks miss their error or their limit",
+                      failed);
 }
 
-static const char *const names[] = {"points", "threads", "json", "csv", "out", "force", "quiet", "help", NULL};
+static const char *const names[] = {"points", "threads", "json", "csv", "out",
+                                    "force",  "quiet",   "help", NULL};
 
 const cli_command command_bench = {
     .name = "bench",

@@ -28,8 +28,16 @@ static void defaults(cli_options *o)
 {
     stair_channel_options c = stair_channel_defaults();
     stair_points_options p = stair_points_defaults();
-    *o = (cli_options){.points = SHOWN_POINTS, .cov_low = p.cov_low, .cov_high = p.cov_high, .full = p.full, .one_cov = p.one_cov,
-                   .precision = c.precision, .method = c.method, .max_nodes = c.max_nodes, .cutoff = c.cutoff, .seed = c.seed};
+    *o = (cli_options){.points = SHOWN_POINTS,
+                       .cov_low = p.cov_low,
+                       .cov_high = p.cov_high,
+                       .full = p.full,
+                       .one_cov = p.one_cov,
+                       .precision = c.precision,
+                       .method = c.method,
+                       .max_nodes = c.max_nodes,
+                       .cutoff = c.cutoff,
+                       .seed = c.seed};
 }
 
 /* Random inputs go into the NPZ too, under the names of the options that read them back. */
@@ -38,15 +46,27 @@ static void fill_columns(const channel_job *job, const stair_model_info *info, c
     int p = info->indices, m = info->tokens, k = info->label_size;
     int digits = 1 + (int)ceil(-log10(job->how.precision)); /* as many as the precision asked for supports */
     unsigned inputs = job->points.from_files ? 0 : IN_NPZ;
-    columns[SAMPLE] = (cli_column){.name = "sample", .heading = "sample", .kind = CELL_INT, .where = IN_TABLE | IN_CSV | IN_JSON};
-    columns[LOGZ] = (cli_column){.name = "logz", .heading = "log Z", .where = IN_ALL, .digits = digits, .fixed = true};
-    columns[G] = (cli_column){.name = "g", .heading = "|g|", .where = IN_ALL, .digits = digits, .rank = 2, .shape = {p, m}};
-    columns[DG] = (cli_column){.name = "dg", .heading = "|dg|", .where = IN_ALL, .digits = digits, .rank = 2, .shape = {p * m, p * m}};
+    columns[SAMPLE] = (cli_column){
+        .name = "sample", .heading = "sample", .kind = CELL_INT, .where = IN_TABLE | IN_CSV | IN_JSON};
+    columns[LOGZ] =
+        (cli_column){.name = "logz", .heading = "log Z", .where = IN_ALL, .digits = digits, .fixed = true};
+    columns[G] = (cli_column){
+        .name = "g", .heading = "|g|", .where = IN_ALL, .digits = digits, .rank = 2, .shape = {p, m}};
+    columns[DG] = (cli_column){.name = "dg",
+                               .heading = "|dg|",
+                               .where = IN_ALL,
+                               .digits = digits,
+                               .rank = 2,
+                               .shape = {p * m, p * m}};
     columns[ERROR] = (cli_column){.name = "error", .heading = "error", .where = IN_ALL};
     columns[NODES] = (cli_column){.name = "nodes", .heading = "nodes", .kind = CELL_INT, .where = IN_ALL};
-    columns[METHOD] = (cli_column){.name = "method", .heading = "method", .kind = CELL_TEXT, .where = IN_ALL, .width = 8};
-    columns[LABELS] = (cli_column){.name = info->label_is_log ? "logits" : "y", .where = inputs, .rank = 1, .shape = {k}};
-    if (k == m * m) columns[LABELS] = (cli_column){.name = columns[LABELS].name, .where = inputs, .rank = 2, .shape = {m, m}};
+    columns[METHOD] =
+        (cli_column){.name = "method", .heading = "method", .kind = CELL_TEXT, .where = IN_ALL, .width = 8};
+    columns[LABELS] =
+        (cli_column){.name = info->label_is_log ? "logits" : "y", .where = inputs, .rank = 1, .shape = {k}};
+    if (k == m * m)
+        columns[LABELS] =
+            (cli_column){.name = columns[LABELS].name, .where = inputs, .rank = 2, .shape = {m, m}};
     columns[OMEGA] = (cli_column){.name = "omega", .where = inputs, .rank = 2, .shape = {p, m}};
     columns[COV] = (cli_column){.name = "cov", .where = inputs, .rank = 2, .shape = {p, p}};
 }
@@ -62,9 +82,14 @@ static stair_status write_sample(channel_job *job, uint64_t first, size_t i)
         }
     }
     cli_cell cells[COLUMNS] = {
-        [SAMPLE] = {.integer = (int64_t)(first + i)}, [LOGZ] = {.real = r->logz[i]}, [G] = {.array = r->g + i * job->pm},
-        [DG] = {.array = r->dg + i * job->pm * job->pm}, [ERROR] = {.real = r->error[i]}, [NODES] = {.integer = r->nodes[i]},
-        [METHOD] = {.text = stair_channel_method_name(r->method[i])}, [LABELS] = {.array = job->points.label_block + i * job->k},
+        [SAMPLE] = {.integer = (int64_t)(first + i)},
+        [LOGZ] = {.real = r->logz[i]},
+        [G] = {.array = r->g + i * job->pm},
+        [DG] = {.array = r->dg + i * job->pm * job->pm},
+        [ERROR] = {.real = r->error[i]},
+        [NODES] = {.integer = r->nodes[i]},
+        [METHOD] = {.text = stair_channel_method_name(r->method[i])},
+        [LABELS] = {.array = job->points.label_block + i * job->k},
         [OMEGA] = {.array = job->points.omega_block + i * job->pm},
         [COV] = {.array = job->points.cov_block + (job->points.covs > 1 ? i * job->pp : 0)},
     };
@@ -78,8 +103,9 @@ static stair_status stream(channel_job *job, cli_progress *progress)
         size_t n = in->n - first < in->block ? (size_t)(in->n - first) : in->block;
         progress_stage(progress, (double)first, (double)n, (double)in->n);
         STAIR_TRY(points_read(in, first, n));
-        stair_status status = stair_channel_evaluate(in->context, in->model, &job->how, first, n, in->label_block,
-                                                     in->omega_block, in->covs, in->cov_block, &job->result);
+        stair_status status =
+            stair_channel_evaluate(in->context, in->model, &job->how, first, n, in->label_block,
+                                   in->omega_block, in->covs, in->cov_block, &job->result);
         if (status != STAIR_OK && status != STAIR_NOT_CONVERGED) return points_blame(in, status);
         for (size_t i = 0; i < n; i++) STAIR_TRY(write_sample(job, first, i));
         if (signals_caught()) return stair_fail(in->context, STAIR_FAILED, "interrupted");
@@ -102,7 +128,8 @@ static stair_status allocate(channel_job *job, void **memory)
     size_t n = job->points.block, pm = job->pm;
     double *at = *memory = malloc(n * ((3 + pm + pm * pm) * sizeof(double) + sizeof(int)));
     if (!at) return stair_fail(job->request->context, STAIR_NO_MEMORY, "out of memory");
-    job->result = (stair_channel_result){.logz = at, .error = at + n, .g = at + 2 * n, .dg = at + (2 + pm) * n};
+    job->result =
+        (stair_channel_result){.logz = at, .error = at + n, .g = at + 2 * n, .dg = at + (2 + pm) * n};
     job->result.nodes = (int64_t *)(at + (2 + pm + pm * pm) * n);
     job->result.method = (int *)(job->result.nodes + n);
     return STAIR_OK;
@@ -132,27 +159,34 @@ static stair_status run(cli_request *request)
     const cli_options *o = &request->options;
     stair_model_info info = stair_model_describe(request->model);
     channel_job job = {.request = request, .k = (size_t)info.label_size};
-    job.how = (stair_channel_options){.precision = o->precision, .max_nodes = o->max_nodes, .cutoff = o->cutoff, .seed = o->seed, .method = o->method};
+    job.how = (stair_channel_options){.precision = o->precision,
+                                      .max_nodes = o->max_nodes,
+                                      .cutoff = o->cutoff,
+                                      .seed = o->seed,
+                                      .method = o->method};
     job.pm = (size_t)info.indices * (size_t)info.tokens;
     job.pp = (size_t)info.indices * (size_t)info.indices;
     STAIR_TRY(stair_channel_check(request->context, &job.how));
-    size_t sample_bytes = 8 * (5 + 2 * job.k + 3 * job.pm + job.pp + job.pm * job.pm), block = BLOCK_BYTES / sample_bytes;
+    size_t sample_bytes = 8 * (5 + 2 * job.k + 3 * job.pm + job.pp + job.pm * job.pm),
+           block = BLOCK_BYTES / sample_bytes;
     STAIR_TRY(points_open(request, block > BLOCK_SAMPLES ? BLOCK_SAMPLES : block ? block : 1, &job.points));
     stair_status status = evaluate(&job, &info);
     points_close(&job.points);
     return status;
 }
 
-static const char *const names[] = {"points", "cov-low", "cov-high", "full", "one-cov", "logits", "y", "omega", "cov",
-                                    "precision", "method", "max-nodes", "cutoff", COMMON_OPTIONS, NULL};
+static const char *const names[] = {"points", "cov-low",   "cov-high", "full",         "one-cov",
+                                    "logits", "y",         "omega",    "cov",          "precision",
+                                    "method", "max-nodes", "cutoff",   COMMON_OPTIONS, NULL};
 
 const cli_command command_channel = {
     .name = "channel",
     .words = "MODEL",
     .summary = "Posterior moments of Z given its label: log Z, g and dg, each with its error",
-    .details = "Without files the points are random; with --logits or --y, --omega and --cov they are read\n"
-               "from NPY files.  --out r.npz holds logz (n), g (n,P,M), dg (n,PM,PM; index p*M+m), error (n),\n"
-               "nodes and method, and for random points also the inputs.  Files of any length are streamed.\n",
+    .details =
+        "Without files the points are random; with --logits or --y, --omega and --cov they are read\n"
+        "from NPY files.  --out r.npz holds logz (n), g (n,P,M), dg (n,PM,PM; index p*M+m), error (n),\n"
+        "nodes and method, and for random points also the inputs.  Files of any length are streamed.\n",
     .examples = "stair channel attention:layers=2,tokens=2,skip=1\n"
                 "stair channel attention:layers=2 --points 1000 --full --cov-low 1e-6 --out r.npz\n"
                 "stair channel attention:layers=2 --logits l.npy --omega w.npy --cov v.npy --json\n",

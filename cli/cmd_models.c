@@ -18,7 +18,8 @@ static const cli_column describe_columns[] = {
 static stair_status list(cli_report *report)
 {
     for (int i = 0; stair_model_name(i); i++)
-        STAIR_TRY(report_row(report, (cli_cell[]){{.text = stair_model_name(i)}, {.text = stair_model_summary(i)}}));
+        STAIR_TRY(report_row(report,
+                             (cli_cell[]){{.text = stair_model_name(i)}, {.text = stair_model_summary(i)}}));
     return STAIR_OK;
 }
 
@@ -26,7 +27,9 @@ static stair_status size_row(cli_report *report, const char *name, int value, co
 {
     char number[16];
     snprintf(number, sizeof number, "%d", value);
-    return report_row(report, (cli_cell[]){{.text = "size"}, {.text = name}, {.text = number}, {.text = NULL}, {.text = text}});
+    return report_row(
+        report,
+        (cli_cell[]){{.text = "size"}, {.text = name}, {.text = number}, {.text = NULL}, {.text = text}});
 }
 
 /* The value of `key` in a canonical spec, where every key is written out. */
@@ -49,14 +52,18 @@ static stair_status describe(cli_request *request, cli_report *report)
     STAIR_TRY(size_row(report, "L", info.layers, "layers"));
     STAIR_TRY(size_row(report, "M", info.tokens, "tokens"));
     STAIR_TRY(size_row(report, "P", info.indices, "indices, rows of Z"));
-    STAIR_TRY(size_row(report, "K", info.label_size, info.label_is_log ? "numbers in a label, carried as log y" : "numbers in a label"));
+    STAIR_TRY(size_row(report, "K", info.label_size,
+                       info.label_is_log ? "numbers in a label, carried as log y" : "numbers in a label"));
     while (stair_model_name(number) && strcmp(stair_model_name(number), info.name)) number++;
     const stair_model_key *key;
     for (int k = 0; stair_model_name(number) && (key = stair_model_keys(number, k)); k++) {
         char text[96];
-        STAIR_TRY(report_row(report, (cli_cell[]){{.text = "key"}, {.text = key->key},
-                                              {.text = value_of(stair_model_spec(request->model), key->key, text, sizeof text)},
-                                              {.text = key->value}, {.text = key->text}}));
+        STAIR_TRY(report_row(report, (cli_cell[]){{.text = "key"},
+                                                  {.text = key->key},
+                                                  {.text = value_of(stair_model_spec(request->model),
+                                                                    key->key, text, sizeof text)},
+                                                  {.text = key->value},
+                                                  {.text = key->text}}));
     }
     return STAIR_OK;
 }

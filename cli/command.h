@@ -16,13 +16,13 @@ typedef struct {
 
 typedef struct cli_command {
     const char *name;
-    const char *words;    /* what stands after the name: "MODEL" */
-    const char *summary;  /* one line */
-    const char *details;  /* a paragraph, or NULL */
-    const char *examples; /* lines, each a command */
+    const char *words;          /* what stands after the name: "MODEL" */
+    const char *summary;        /* one line */
+    const char *details;        /* a paragraph, or NULL */
+    const char *examples;       /* lines, each a command */
     const char *const *options; /* names, ended by NULL */
     int most_words;
-    bool needs_model;     /* the first word is a MODEL */
+    bool needs_model; /* the first word is a MODEL */
     void (*defaults)(cli_options *options);
     stair_status (*run)(cli_request *request);
 } cli_command;

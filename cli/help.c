@@ -22,29 +22,38 @@ static const struct {
 void help_usage(FILE *file)
 {
     fputs("usage: stair COMMAND [MODEL] [--option value]...\n\n", file);
-    for (const cli_command *const *c = command_table; *c; c++) fprintf(file, "  %-10s %s\n", (*c)->name, (*c)->summary);
+    for (const cli_command *const *c = command_table; *c; c++)
+        fprintf(file, "  %-10s %s\n", (*c)->name, (*c)->summary);
     fputs("\nstair --help says more; stair COMMAND --help gives options and examples.\n", file);
 }
 
 void help_program(FILE *file)
 {
-    fprintf(file, "stair %s\n%s\nusage: stair COMMAND [MODEL] [--option value]...\n\ncommands:\n", STAIR_VERSION, intro);
-    for (const cli_command *const *c = command_table; *c; c++) fprintf(file, "  %-10s %s\n", (*c)->name, (*c)->summary);
+    fprintf(file, "stair %s\n%s\nusage: stair COMMAND [MODEL] [--option value]...\n\ncommands:\n",
+            STAIR_VERSION, intro);
+    for (const cli_command *const *c = command_table; *c; c++)
+        fprintf(file, "  %-10s %s\n", (*c)->name, (*c)->summary);
     fprintf(file, "\n%s\nexamples:\n", model_text);
     for (const cli_command *const *c = command_table; *c; c++) {
         const char *example = (*c)->examples;
         fprintf(file, "  %.*s\n", (int)strcspn(example, "\n"), example);
     }
     fputs("\nexit status:\n", file);
-    for (size_t i = 0; i < sizeof exits / sizeof *exits; i++) fprintf(file, "  %-10s %s\n", exits[i].code, exits[i].text);
+    for (size_t i = 0; i < sizeof exits / sizeof *exits; i++)
+        fprintf(file, "  %-10s %s\n", exits[i].code, exits[i].text);
     fputs("\nstair COMMAND --help gives the options of a command; stair man prints the manual page.\n", file);
 }
 
 /* " [default]" or nothing. */
-static void print_default(FILE *file, const cli_option *entry, const cli_options *defaults, const char *before, const char *after)
+static void print_default(FILE *file, const cli_option *entry, const cli_options *defaults,
+                          const char *before, const char *after)
 {
     char text[64];
-    if (entry->kind == OPTION_FLAG) return;
+    const bool *flag = (const bool *)((const char *)defaults + entry->offset);
+    if (entry->kind == OPTION_FLAG) {
+        if (*flag) fprintf(file, "%son, --no-%s turns it off%s", before, entry->name, after);
+        return;
+    }
     option_to_text(entry, defaults, text, sizeof text);
     if (*text) fprintf(file, "%s%s%s", before, text, after);
 }
@@ -59,8 +68,8 @@ static cli_options command_defaults(const cli_command *command)
 void help_command(FILE *file, const cli_command *command)
 {
     cli_options defaults = command_defaults(command);
-    fprintf(file, "usage: stair %s%s%s [--option value]...\n\n%s.\n", command->name, *command->words ? " " : "", command->words,
-            command->summary);
+    fprintf(file, "usage: stair %s%s%s [--option value]...\n\n%s.\n", command->name,
+            *command->words ? " " : "", command->words, command->summary);
     if (command->details) fprintf(file, "\n%s", command->details);
     fputs("\noptions:\n", file);
     for (const char *const *name = command->options; *name; name++) {
@@ -121,13 +130,19 @@ static void man_command(FILE *file, const cli_command *command)
 
 void help_man(FILE *file)
 {
-    fprintf(file, ".TH STAIR 1 \"\" \"stair %s\" \"User Commands\"\n.SH NAME\nstair \\- how much data it takes to learn, layer by layer\n", STAIR_VERSION);
-    fputs(".SH SYNOPSIS\n.B stair\n.I COMMAND\n[\\fIMODEL\\fR] [\\fB\\-\\-option\\fR \\fIvalue\\fR]...\n.SH DESCRIPTION\n", file);
+    fprintf(file,
+            ".TH STAIR 1 \"\" \"stair %s\" \"User Commands\"\n.SH NAME\nstair \\- how much data it takes to "
+            "learn, layer by layer\n",
+            STAIR_VERSION);
+    fputs(".SH SYNOPSIS\n.B stair\n.I COMMAND\n[\\fIMODEL\\fR] [\\fB\\-\\-option\\fR \\fIvalue\\fR]...\n.SH "
+          "DESCRIPTION\n",
+          file);
     roff(file, intro);
     fputs(".PP\n", file);
     roff(file, model_text);
     fputs(".SH COMMANDS\n", file);
     for (const cli_command *const *c = command_table; *c; c++) man_command(file, *c);
     fputs(".SH EXIT STATUS\n", file);
-    for (size_t i = 0; i < sizeof exits / sizeof *exits; i++) fprintf(file, ".TP\n%s\n%s\n", exits[i].code, exits[i].text);
+    for (size_t i = 0; i < sizeof exits / sizeof *exits; i++)
+        fprintf(file, ".TP\n%s\n%s\n", exits[i].code, exits[i].text);
 }

@@ -9,6 +9,6 @@
 void help_usage(FILE *file);   /* a few lines */
 void help_program(FILE *file); /* stair --help */
 void help_command(FILE *file, const cli_command *command);
-void help_man(FILE *file);     /* roff, section 1 */
+void help_man(FILE *file); /* roff, section 1 */
 
 #endif

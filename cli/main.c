@@ -14,7 +14,8 @@
 static void complain(const char *message)
 {
     fputs("stair: ", stderr);
-    for (; *message; message++) putc((unsigned char)*message < ' ' || *message == 127 ? '?' : *message, stderr);
+    for (; *message; message++)
+        putc((unsigned char)*message < ' ' || *message == 127 ? '?' : *message, stderr);
     putc('\n', stderr);
 }
 
@@ -28,12 +29,16 @@ static int exit_code(stair_status status)
 {
     if (was_interrupted(status)) return 128 + signals_caught();
     switch (status) {
-    case STAIR_OK: return 0;
+    case STAIR_OK:
+        return 0;
     case STAIR_BAD_INPUT:
-    case STAIR_UNSUPPORTED: return 2;
-    case STAIR_NOT_CONVERGED: return 3;
+    case STAIR_UNSUPPORTED:
+        return 2;
+    case STAIR_NOT_CONVERGED:
+        return 3;
     case STAIR_FAILED:
-    case STAIR_NO_MEMORY: break;
+    case STAIR_NO_MEMORY:
+        break;
     }
     return 1;
 }
@@ -66,7 +71,9 @@ static stair_status open_model(cli_request *request)
     const cli_command *command = request->command;
     if (!command->needs_model) return STAIR_OK;
     if (request->parse.count == 0)
-        return stair_fail(request->context, STAIR_BAD_INPUT, "%s needs a MODEL, such as attention:layers=2; stair models lists them", command->name);
+        return stair_fail(request->context, STAIR_BAD_INPUT,
+                          "%s needs a MODEL, such as attention:layers=2; stair models lists them",
+                          command->name);
     return stair_model_create(request->context, request->parse.words[0], &request->model);
 }
 
@@ -74,7 +81,10 @@ static stair_status carry_out(cli_request *request, int argc, char **argv)
 {
     const cli_command *command = request->command;
     stair_context *context = request->context;
-    request->parse = (option_parse){.table = option_table, .names = command->options, .command = command->name, .most = command->most_words};
+    request->parse = (option_parse){.table = option_table,
+                                    .names = command->options,
+                                    .command = command->name,
+                                    .most = command->most_words};
     if (command->defaults) command->defaults(&request->options);
     STAIR_TRY(options_read(context, &request->parse, argc, argv, &request->options));
     if (request->options.help) {

@@ -13,7 +13,8 @@
 bool option_parse_double(const char *text, double *value)
 {
     char *end;
-    if (!*text || strspn(text, "0123456789+-.eE") != strlen(text)) return false; /* no nan, inf, hex or blanks */
+    if (!*text || strspn(text, "0123456789+-.eE") != strlen(text))
+        return false; /* no nan, inf, hex or blanks */
     *value = strtod(text, &end);
     return end != text && !*end && isfinite(*value);
 }
@@ -42,29 +43,34 @@ bool option_parse_uint64(const char *text, uint64_t *value)
 
 static stair_status bad_list(stair_context *context, const cli_option *entry, const char *text)
 {
-    return stair_fail(context, STAIR_BAD_INPUT, "--%s needs numbers a,b,c or from:to:step, not '%.80s'", entry->name, text);
+    return stair_fail(context, STAIR_BAD_INPUT, "--%s needs numbers a,b,c or from:to:step, not '%.80s'",
+                      entry->name, text);
 }
 
 static stair_status append(stair_context *context, const cli_option *entry, option_list *list, double value)
 {
     if (value < entry->low || value > entry->high)
-        return stair_fail(context, STAIR_BAD_INPUT, "--%s must hold numbers between %.15g and %.15g, not %.15g", entry->name,
+        return stair_fail(context, STAIR_BAD_INPUT,
+                          "--%s must hold numbers between %.15g and %.15g, not %.15g", entry->name,
                           entry->low, entry->high, value);
     list->values[list->count++] = value;
     return STAIR_OK;
 }
 
 /* A step that misses `to` by rounding alone still reaches it. */
-static stair_status read_range(stair_context *context, const cli_option *entry, const char *text, const double part[3], option_list *list)
+static stair_status read_range(stair_context *context, const cli_option *entry, const char *text,
+                               const double part[3], option_list *list)
 {
     double steps = (part[1] - part[0]) / part[2];
     if (part[2] == 0 || !(steps >= 0)) return bad_list(context, entry, text);
     steps = floor(steps * (1 + 4 * DBL_EPSILON) + 1e-9);
     if (steps >= LONGEST_LIST)
-        return stair_fail(context, STAIR_BAD_INPUT, "--%s: '%.80s' has more than %d numbers", entry->name, text, LONGEST_LIST);
+        return stair_fail(context, STAIR_BAD_INPUT, "--%s: '%.80s' has more than %d numbers", entry->name,
+                          text, LONGEST_LIST);
     list->values = malloc(((size_t)steps + 1) * sizeof(double));
     if (!list->values) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
-    for (size_t i = 0; i <= (size_t)steps; i++) STAIR_TRY(append(context, entry, list, part[0] + (double)i * part[2]));
+    for (size_t i = 0; i <= (size_t)steps; i++)
+        STAIR_TRY(append(context, entry, list, part[0] + (double)i * part[2]));
     return STAIR_OK;
 }
 
@@ -85,7 +91,8 @@ static int split(const char *text, char mark, int most, double *out)
     }
 }
 
-stair_status option_list_read(stair_context *context, const cli_option *entry, const char *text, option_list *list)
+stair_status option_list_read(stair_context *context, const cli_option *entry, const char *text,
+                              option_list *list)
 {
     free(list->values); /* the last one given counts */
     *list = (option_list){0};
@@ -126,17 +133,21 @@ json_t *option_to_json(const cli_option *entry, const void *target)
     const void *field = (const char *)target + entry->offset;
     json_t *array = NULL;
     switch (entry->kind) {
-    case OPTION_FLAG: return json_boolean(*(const bool *)field);
-    case OPTION_INT: return json_integer(*(const int64_t *)field);
+    case OPTION_FLAG:
+        return json_boolean(*(const bool *)field);
+    case OPTION_INT:
+        return json_integer(*(const int64_t *)field);
     case OPTION_UINT64: { /* JSON integers end at 2^63: larger seeds are strings */
         uint64_t value = *(const uint64_t *)field;
         char text[24];
         snprintf(text, sizeof text, "%" PRIu64, value);
         return value <= INT64_MAX ? json_integer((json_int_t)value) : json_string(text);
     }
-    case OPTION_DOUBLE: return json_real(*(const double *)field);
+    case OPTION_DOUBLE:
+        return json_real(*(const double *)field);
     case OPTION_TEXT:
-    case OPTION_PATH: return text_to_json(*(const char *const *)field);
+    case OPTION_PATH:
+        return text_to_json(*(const char *const *)field);
     case OPTION_LIST:
         array = json_array();
         for (size_t i = 0; i < ((const option_list *)field)->count; i++)
@@ -160,10 +171,18 @@ void option_to_text(const cli_option *entry, const void *target, char *text, siz
     const char *string;
     text[0] = 0;
     switch (entry->kind) {
-    case OPTION_FLAG: snprintf(text, size, "%s", *(const bool *)field ? "yes" : "no"); return;
-    case OPTION_INT: snprintf(text, size, "%" PRId64, *(const int64_t *)field); return;
-    case OPTION_UINT64: snprintf(text, size, "%" PRIu64, *(const uint64_t *)field); return;
-    case OPTION_DOUBLE: snprintf(text, size, "%.15g", *(const double *)field); return;
+    case OPTION_FLAG:
+        snprintf(text, size, "%s", *(const bool *)field ? "yes" : "no");
+        return;
+    case OPTION_INT:
+        snprintf(text, size, "%" PRId64, *(const int64_t *)field);
+        return;
+    case OPTION_UINT64:
+        snprintf(text, size, "%" PRIu64, *(const uint64_t *)field);
+        return;
+    case OPTION_DOUBLE:
+        snprintf(text, size, "%.15g", *(const double *)field);
+        return;
     case OPTION_TEXT:
     case OPTION_PATH:
         string = *(const char *const *)field;

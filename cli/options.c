@@ -4,34 +4,45 @@
 
 #include <string.h>
 
-#define AT(field) offsetof(cli_options, field)
+#define FIELD(title, type, field) .name = title, .kind = type, .offset = offsetof(cli_options, field)
 
+/* clang-format off: one option, one line */
 const cli_option option_table[] = {
     /* what to compute */
-    {"points", OPTION_INT, AT(points), "N", "number of random points", 1, 1e12, NULL, 0, false},
-    {"cov-low", OPTION_DOUBLE, AT(cov_low), "X", "smallest eigenvalue of the random covariances", 1e-300, 1, NULL, 0, false},
-    {"cov-high", OPTION_DOUBLE, AT(cov_high), "X", "largest eigenvalue of the random covariances", 1e-300, 1, NULL, 0, false},
-    {"full", OPTION_FLAG, AT(full), NULL, "random axes for the covariances, not diagonal ones", 0, 0, NULL, 0, false},
-    {"one-cov", OPTION_FLAG, AT(one_cov), NULL, "one covariance for all random points", 0, 0, NULL, 0, false},
-    {"logits", OPTION_PATH, AT(logits), "FILE", "labels as row log-softmax, NPY (n,M,M)", 0, 0, NULL, 0, false},
-    {"y", OPTION_PATH, AT(y), "FILE", "labels as plain outputs, NPY (n,M,M) or (n,K)", 0, 0, NULL, 0, false},
-    {"omega", OPTION_PATH, AT(omega), "FILE", "prior means, NPY (n,P,M)", 0, 0, NULL, 0, false},
-    {"cov", OPTION_PATH, AT(cov), "FILE", "prior covariances, NPY (P,P) or (n,P,P)", 0, 0, NULL, 0, false},
-    {"precision", OPTION_DOUBLE, AT(precision), "X", "target relative error", 1e-15, 1, NULL, 0, false},
-    {"method", OPTION_TEXT, AT(method), "NAME", "integrator: auto, exact, lattice, nested or sampling", 0, 0, NULL, 0, false},
-    {"max-nodes", OPTION_INT, AT(max_nodes), "N", "most integrand evaluations for one sample", 1, 1e15, NULL, 0, false},
-    {"cutoff", OPTION_DOUBLE, AT(cutoff), "X", "skip nodes below exp(-X) of the largest", 1, 745, NULL, 0, false},
-    {"seed", OPTION_UINT64, AT(seed), "N", "seed of every random number", 0, 0, NULL, 0, false},
+    {FIELD("points", OPTION_INT, points), .value = "N", .text = "number of random points", .low = 1,
+     .high = 1e12},
+    {FIELD("cov-low", OPTION_DOUBLE, cov_low), .value = "X",
+     .text = "smallest eigenvalue of the random covariances", .low = 1e-300, .high = 1},
+    {FIELD("cov-high", OPTION_DOUBLE, cov_high), .value = "X",
+     .text = "largest eigenvalue of the random covariances", .low = 1e-300, .high = 1},
+    {FIELD("full", OPTION_FLAG, full), .text = "random axes for the covariances, not diagonal ones"},
+    {FIELD("one-cov", OPTION_FLAG, one_cov), .text = "one covariance for all random points"},
+    {FIELD("logits", OPTION_PATH, logits), .value = "FILE", .text = "labels as row log-softmax, NPY (n,M,M)"},
+    {FIELD("y", OPTION_PATH, y), .value = "FILE", .text = "labels as plain outputs, NPY (n,M,M) or (n,K)"},
+    {FIELD("omega", OPTION_PATH, omega), .value = "FILE", .text = "prior means, NPY (n,P,M)"},
+    {FIELD("cov", OPTION_PATH, cov), .value = "FILE", .text = "prior covariances, NPY (P,P) or (n,P,P)"},
+    {FIELD("precision", OPTION_DOUBLE, precision), .value = "X", .text = "target relative error",
+     .low = 1e-13, .high = 1},
+    {FIELD("method", OPTION_TEXT, method), .value = "NAME",
+     .text = "integrator: auto, exact, lattice, nested or sampling"},
+    {FIELD("max-nodes", OPTION_INT, max_nodes), .value = "N",
+     .text = "most integrand evaluations for one sample", .low = 256, .high = 1e15},
+    {FIELD("cutoff", OPTION_DOUBLE, cutoff), .value = "X",
+     .text = "skip nodes below exp(-X) times the precision", .low = 0, .high = 600},
+    {FIELD("seed", OPTION_UINT64, seed), .value = "N", .text = "seed of every random number"},
     /* how to run and report */
-    {"threads", OPTION_INT, AT(threads), "N", "threads, 0 for all cores; results do not depend on it", 0, 4096, NULL, 0, true},
-    {"json", OPTION_FLAG, AT(json), NULL, "JSON on standard output", 0, 0, NULL, 0, true},
-    {"csv", OPTION_FLAG, AT(csv), NULL, "CSV on standard output", 0, 0, NULL, 0, true},
-    {"out", OPTION_PATH, AT(out), "FILE", "also write FILE.csv, FILE.json or FILE.npz", 0, 0, NULL, 0, true},
-    {"force", OPTION_FLAG, AT(force), NULL, "replace an existing output file", 0, 0, NULL, 0, true},
-    {"quiet", OPTION_FLAG, AT(quiet), NULL, "no progress on standard error", 0, 0, NULL, 0, true},
-    {"help", OPTION_FLAG, AT(help), NULL, "this text", 0, 0, NULL, 0, true},
+    {FIELD("threads", OPTION_INT, threads), .value = "N",
+     .text = "threads, 0 for all cores; results do not depend on it", .low = 0, .high = 4096, .how = true},
+    {FIELD("json", OPTION_FLAG, json), .text = "JSON on standard output", .how = true},
+    {FIELD("csv", OPTION_FLAG, csv), .text = "CSV on standard output", .how = true},
+    {FIELD("out", OPTION_PATH, out), .value = "FILE", .text = "also write FILE.csv, FILE.json or FILE.npz",
+     .how = true},
+    {FIELD("force", OPTION_FLAG, force), .text = "replace an existing output file", .how = true},
+    {FIELD("quiet", OPTION_FLAG, quiet), .text = "no progress on standard error", .how = true},
+    {FIELD("help", OPTION_FLAG, help), .text = "this text", .how = true},
     {0},
 };
+/* clang-format on */
 
 const cli_option *option_find(const cli_option *table, const char *name)
 {
@@ -51,7 +62,8 @@ static stair_status unknown(stair_context *context, const option_parse *parse, c
     const char *near = stair_closest(name, parse->names);
     if (near)
         return stair_fail(context, STAIR_BAD_INPUT, "unknown option --%s; did you mean --%s?", name, near);
-    return stair_fail(context, STAIR_BAD_INPUT, "unknown option --%s; see stair %s --help", name, parse->command);
+    return stair_fail(context, STAIR_BAD_INPUT, "unknown option --%s; see stair %s --help", name,
+                      parse->command);
 }
 
 static const cli_option *find_listed(const option_parse *parse, const char *name)
@@ -61,11 +73,18 @@ static const cli_option *find_listed(const option_parse *parse, const char *name
     return NULL;
 }
 
+/* `--no-full` takes back a flag, so that one whose default is on can be turned off. */
+static bool is_refusal(const option_parse *parse, const char *name)
+{
+    const cli_option *entry = strncmp(name, "no-", 3) ? NULL : find_listed(parse, name + 3);
+    return entry && entry->kind == OPTION_FLAG;
+}
+
 static stair_status check_range(stair_context *context, const cli_option *entry, double value)
 {
     if (value >= entry->low && value <= entry->high) return STAIR_OK;
-    return stair_fail(context, STAIR_BAD_INPUT, "--%s must be between %.15g and %.15g, not %.15g", entry->name, entry->low,
-                      entry->high, value);
+    return stair_fail(context, STAIR_BAD_INPUT, "--%s must be between %.15g and %.15g, not %.15g",
+                      entry->name, entry->low, entry->high, value);
 }
 
 static stair_status not_a(stair_context *context, const cli_option *entry, const char *what, const char *text)
@@ -75,7 +94,8 @@ static stair_status not_a(stair_context *context, const cli_option *entry, const
 
 static stair_status store_text(stair_context *context, const cli_option *entry, const char *text, void *field)
 {
-    if (!*text) return stair_fail(context, STAIR_BAD_INPUT, "--%s needs a value, not an empty one", entry->name);
+    if (!*text)
+        return stair_fail(context, STAIR_BAD_INPUT, "--%s needs a value, not an empty one", entry->name);
     *(const char **)field = text;
     if (!entry->choices) return STAIR_OK;
     for (const char *const *choice = entry->choices; *choice; choice++)
@@ -88,28 +108,35 @@ static stair_status store_text(stair_context *context, const cli_option *entry, 
 static stair_status store(stair_context *context, const cli_option *entry, const char *text, void *field)
 {
     switch (entry->kind) {
-    case OPTION_FLAG: *(bool *)field = true; return STAIR_OK;
+    case OPTION_FLAG:
+        return STAIR_OK; /* has no value */
     case OPTION_INT:
         if (!option_parse_int(text, field)) return not_a(context, entry, "an integer", text);
         return check_range(context, entry, (double)*(int64_t *)field);
     case OPTION_UINT64:
-        if (!option_parse_uint64(text, field)) return not_a(context, entry, "an integer from 0 to 2^64-1", text);
+        if (!option_parse_uint64(text, field))
+            return not_a(context, entry, "an integer from 0 to 2^64-1", text);
         return STAIR_OK;
     case OPTION_DOUBLE:
         if (!option_parse_double(text, field)) return not_a(context, entry, "a finite number", text);
         return check_range(context, entry, *(double *)field);
-    case OPTION_LIST: return option_list_read(context, entry, text, field);
+    case OPTION_LIST:
+        return option_list_read(context, entry, text, field);
     case OPTION_TEXT:
-    case OPTION_PATH: return store_text(context, entry, text, field);
-    case OPTION_TEXTS: break;
+    case OPTION_PATH:
+        return store_text(context, entry, text, field);
+    case OPTION_TEXTS:
+        break;
     }
     option_texts *texts = field;
-    if (texts->count == OPTION_MOST_TEXTS) return stair_fail(context, STAIR_BAD_INPUT, "--%s given too often", entry->name);
+    if (texts->count == OPTION_MOST_TEXTS)
+        return stair_fail(context, STAIR_BAD_INPUT, "--%s given too often", entry->name);
     return store_text(context, entry, text, &texts->items[texts->count++]);
 }
 
 /* Values that follow the option at argv[*i]; only `--name=value` may carry one that starts with "--". */
-static stair_status read_values(stair_context *context, const cli_option *entry, int argc, char *const *argv, int *i, void *field)
+static stair_status read_values(stair_context *context, const cli_option *entry, int argc, char *const *argv,
+                                int *i, void *field)
 {
     int take = entry->kind == OPTION_TEXTS && entry->take > 1 ? entry->take : 1;
     for (int k = 0; k < take; k++) {
@@ -121,28 +148,35 @@ static stair_status read_values(stair_context *context, const cli_option *entry,
     return STAIR_OK;
 }
 
-static stair_status read_option(stair_context *context, option_parse *parse, int argc, char *const *argv, int *i, void *target)
+static stair_status read_option(stair_context *context, option_parse *parse, int argc, char *const *argv,
+                                int *i, void *target)
 {
     const char *text = argv[*i] + 2, *equals = strchr(text, '=');
     size_t length = equals ? (size_t)(equals - text) : strlen(text);
     char name[64];
     snprintf(name, sizeof name, "%.*s", length < sizeof name ? (int)length : (int)sizeof name - 1, text);
-    const cli_option *entry = find_listed(parse, name);
+    bool refused = is_refusal(parse, name);
+    const cli_option *entry = find_listed(parse, refused ? name + 3 : name);
     if (!entry) return unknown(context, parse, name);
     parse->given |= UINT64_C(1) << (entry - parse->table);
     void *field = (char *)target + entry->offset;
     if (entry->kind == OPTION_FLAG && equals)
         return stair_fail(context, STAIR_BAD_INPUT, "--%s takes no value", entry->name);
-    if (entry->kind == OPTION_FLAG) return store(context, entry, NULL, field);
+    if (entry->kind == OPTION_FLAG) {
+        *(bool *)field = !refused;
+        return STAIR_OK;
+    }
     if (equals) {
         if (entry->kind == OPTION_TEXTS && entry->take > 1)
-            return stair_fail(context, STAIR_BAD_INPUT, "--%s needs %d values: --%s %s", name, entry->take, name, entry->value);
+            return stair_fail(context, STAIR_BAD_INPUT, "--%s needs %d values: --%s %s", name, entry->take,
+                              name, entry->value);
         return store(context, entry, equals + 1, field);
     }
     return read_values(context, entry, argc, argv, i, field);
 }
 
-stair_status options_read(stair_context *context, option_parse *parse, int argc, char *const *argv, void *target)
+stair_status options_read(stair_context *context, option_parse *parse, int argc, char *const *argv,
+                          void *target)
 {
     bool only_words = false;
     for (int i = 0; i < argc; i++) {
@@ -151,9 +185,11 @@ stair_status options_read(stair_context *context, option_parse *parse, int argc,
         else if (!only_words && !strncmp(argv[i], "--", 2))
             STAIR_TRY(read_option(context, parse, argc, argv, &i, target));
         else if (!only_words && argv[i][0] == '-')
-            return stair_fail(context, STAIR_BAD_INPUT, "unknown option %s; options start with two dashes", argv[i]);
+            return stair_fail(context, STAIR_BAD_INPUT, "unknown option %s; options start with two dashes",
+                              argv[i]);
         else if (parse->count == parse->most)
-            return stair_fail(context, STAIR_BAD_INPUT, "unexpected argument '%.80s'; see stair %s --help", argv[i], parse->command);
+            return stair_fail(context, STAIR_BAD_INPUT, "unexpected argument '%.80s'; see stair %s --help",
+                              argv[i], parse->command);
         else
             parse->words[parse->count++] = argv[i];
     }

@@ -34,13 +34,13 @@ typedef struct {
 typedef struct {
     const char *name; /* without the dashes */
     option_kind kind;
-    size_t offset;          /* of its field in the struct that is filled */
-    const char *value;      /* what help calls the value */
-    const char *text;       /* one line */
-    double low, high;       /* numbers and list elements, both ends allowed */
+    size_t offset;              /* of its field in the struct that is filled */
+    const char *value;          /* what help calls the value */
+    const char *text;           /* one line */
+    double low, high;           /* numbers and list elements, both ends allowed */
     const char *const *choices; /* ended by NULL */
-    int take;               /* OPTION_TEXTS: values at each appearance */
-    bool how;               /* says how to run or report, not what to compute: no echo */
+    int take;                   /* OPTION_TEXTS: values at each appearance */
+    bool how;                   /* says how to run or report, not what to compute: no echo */
 } cli_option;
 
 /* Every option of every command; a field that a command does not list stays zero. */
@@ -76,7 +76,8 @@ typedef struct {
     int count;
     uint64_t given;
 } option_parse;
-stair_status options_read(stair_context *context, option_parse *parse, int argc, char *const *argv, void *target);
+stair_status options_read(stair_context *context, option_parse *parse, int argc, char *const *argv,
+                          void *target);
 bool option_given(const option_parse *parse, const char *name);
 void options_free(const cli_option *table, void *target); /* the lists */
 
@@ -88,6 +89,7 @@ void option_to_text(const cli_option *entry, const void *target, char *text, siz
 bool option_parse_int(const char *text, int64_t *value);
 bool option_parse_uint64(const char *text, uint64_t *value);
 bool option_parse_double(const char *text, double *value);
-stair_status option_list_read(stair_context *context, const cli_option *entry, const char *text, option_list *list);
+stair_status option_list_read(stair_context *context, const cli_option *entry, const char *text,
+                              option_list *list);
 
 #endif

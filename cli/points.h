@@ -10,7 +10,7 @@ typedef struct cli_points {
     const stair_model *model;
     stair_points_options random;
     bool from_files;
-    bool plain;          /* labels come as y */
+    bool plain; /* labels come as y */
     stair_npy labels, omega, cov;
     uint64_t n;          /* samples in all */
     size_t block;        /* most samples at a time */

@@ -24,7 +24,10 @@ void signals_catch(void)
     sigaction(SIGTERM, &action, NULL);
 }
 
-int signals_caught(void) { return caught; }
+int signals_caught(void)
+{
+    return caught;
+}
 
 static double now(void)
 {
@@ -64,7 +67,8 @@ static bool tick(void *user, double done, double total)
 void progress_start(cli_progress *progress, stair_context *context, bool quiet)
 {
     double time = now();
-    *progress = (struct cli_progress){.shown = !quiet && isatty(STDERR_FILENO), .started = time, .printed = time};
+    *progress =
+        (struct cli_progress){.shown = !quiet && isatty(STDERR_FILENO), .started = time, .printed = time};
     stair_context_set_progress(context, tick, progress);
 }
 

@@ -5,7 +5,7 @@
 #include "core/context.h"
 
 typedef struct cli_progress {
-    bool shown;    /* standard error is a terminal and wants it */
+    bool shown;                  /* standard error is a terminal and wants it */
     double before, share, total; /* of the whole job: done, in this library call, all; total 0: unknown */
     double started, printed;     /* seconds */
 } cli_progress;

@@ -33,10 +33,13 @@ static stair_status open_sinks(cli_report *report)
 {
     stair_context *context = report->request->context;
     const cli_options *o = &report->request->options;
-    if (o->json && o->csv) return stair_fail(context, STAIR_BAD_INPUT, "--json and --csv both want standard output; use --out for one");
+    if (o->json && o->csv)
+        return stair_fail(context, STAIR_BAD_INPUT,
+                          "--json and --csv both want standard output; use --out for one");
     const cli_format *format = o->out ? format_of_path(o->out) : NULL;
     if (o->out && !format)
-        return stair_fail(context, STAIR_BAD_INPUT, "--out %s: the name must end in .csv, .json or .npz", o->out);
+        return stair_fail(context, STAIR_BAD_INPUT, "--out %s: the name must end in .csv, .json or .npz",
+                          o->out);
     if (format) STAIR_TRY(add_sink(report, format, o->out));
     return add_sink(report, o->json ? &json_format : o->csv ? &csv_format : &table_format, NULL);
 }

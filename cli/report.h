@@ -20,11 +20,11 @@ typedef struct {
     const char *heading; /* in a table */
     cell_kind kind;
     unsigned where;
-    int digits;             /* significant, in a table; 0: as few as the number needs */
-    bool fixed;             /* digits count decimals instead: the error is absolute */
-    int rank;               /* of one row's value: 0 is a scalar, else an array of reals */
+    int digits; /* significant, in a table; 0: as few as the number needs */
+    bool fixed; /* digits count decimals instead: the error is absolute */
+    int rank;   /* of one row's value: 0 is a scalar, else an array of reals */
     int shape[COLUMN_RANK];
-    int width;              /* CELL_TEXT: most characters in NPZ */
+    int width; /* CELL_TEXT: most characters in NPZ */
 } cli_column;
 
 typedef union {
@@ -59,8 +59,8 @@ typedef struct {
 
 struct cli_sink {
     const cli_format *format;
-    FILE *file;        /* text formats write here */
-    const char *path;  /* NULL: standard output */
+    FILE *file;       /* text formats write here */
+    const char *path; /* NULL: standard output */
     void *state;
 };
 

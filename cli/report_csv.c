@@ -54,10 +54,18 @@ static void write_cell(FILE *file, const cli_column *column, const cli_cell *val
         return;
     }
     switch (column->kind) {
-    case CELL_REAL: fprintf(file, "%.17g", value->real); return;
-    case CELL_INT: fprintf(file, "%" PRId64, value->integer); return;
-    case CELL_TEXT: write_text(file, value->text); return;
-    case CELL_BOOL: fputs(value->truth ? "true" : "false", file); return;
+    case CELL_REAL:
+        fprintf(file, "%.17g", value->real);
+        return;
+    case CELL_INT:
+        fprintf(file, "%" PRId64, value->integer);
+        return;
+    case CELL_TEXT:
+        write_text(file, value->text);
+        return;
+    case CELL_BOOL:
+        fputs(value->truth ? "true" : "false", file);
+        return;
     }
 }
 

@@ -9,14 +9,18 @@
 
 #define STYLE (JSON_REAL_PRECISION(17) | JSON_ENSURE_ASCII)
 
-static json_t *real_to_json(double value) { return isfinite(value) ? json_real(value) : json_null(); }
+static json_t *real_to_json(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
 
 static json_t *frame(const cli_request *request)
 {
     json_t *object = json_object(), *echo = json_object();
     int failed = json_object_set_new(object, "stair", json_string(STAIR_VERSION));
     failed |= json_object_set_new(object, "command", json_string(request->command->name));
-    failed |= json_object_set_new(object, "model", request->model ? json_string(stair_model_spec(request->model)) : json_null());
+    failed |= json_object_set_new(
+        object, "model", request->model ? json_string(stair_model_spec(request->model)) : json_null());
     for (const char *const *name = request->command->options; *name; name++) {
         const cli_option *entry = option_find(option_table, *name);
         if (!entry->how) failed |= json_object_set_new(echo, *name, option_to_json(entry, &request->options));
@@ -27,7 +31,8 @@ static json_t *frame(const cli_request *request)
     return NULL;
 }
 
-static stair_status print(cli_report *report, FILE *file, json_t *object, const char *before, const char *after)
+static stair_status print(cli_report *report, FILE *file, json_t *object, const char *before,
+                          const char *after)
 {
     char *text = object ? json_dumps(object, STYLE) : NULL;
     json_decref(object);
@@ -62,10 +67,14 @@ static json_t *cell_to_json(const cli_column *column, const cli_cell *value)
 {
     if (column->rank) return array_to_json(value->array, column->shape, column->rank);
     switch (column->kind) {
-    case CELL_REAL: return real_to_json(value->real);
-    case CELL_INT: return json_integer(value->integer);
-    case CELL_TEXT: return value->text ? json_string(value->text) : json_null();
-    case CELL_BOOL: return json_boolean(value->truth);
+    case CELL_REAL:
+        return real_to_json(value->real);
+    case CELL_INT:
+        return json_integer(value->integer);
+    case CELL_TEXT:
+        return value->text ? json_string(value->text) : json_null();
+    case CELL_BOOL:
+        return json_boolean(value->truth);
     }
     return NULL;
 }
@@ -91,7 +100,8 @@ static stair_status row(cli_report *report, cli_sink *sink, const cli_cell *cell
     json_t *object = json_object();
     for (int c = 0; c < report->count; c++) {
         const cli_column *column = &report->columns[c];
-        if (!(column->where & IN_JSON) || set_nested(object, column->name, cell_to_json(column, &cells[c]))) continue;
+        if (!(column->where & IN_JSON) || set_nested(object, column->name, cell_to_json(column, &cells[c])))
+            continue;
         json_decref(object);
         return stair_fail(report->request->context, STAIR_NO_MEMORY, "out of memory");
     }

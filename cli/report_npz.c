@@ -21,7 +21,10 @@ static stair_status add_column(stair_context *context, archive *into, int c, con
     for (int i = 0; i < column->rank; i++) tail[i] = (uint64_t)column->shape[i];
     snprintf(name, sizeof name, "%s", column->name);
     for (char *dot = name; (dot = strchr(dot, '.'));) *dot = '_';
-    snprintf(descr, sizeof descr, "%s", column->kind == CELL_INT ? "<i8" : column->kind == CELL_BOOL ? "|b1" : "<f8");
+    snprintf(descr, sizeof descr, "%s",
+             column->kind == CELL_INT    ? "<i8"
+             : column->kind == CELL_BOOL ? "|b1"
+                                         : "<f8");
     if (column->kind == CELL_BOOL) size = 1;
     if (column->kind == CELL_TEXT) {
         snprintf(descr, sizeof descr, "<U%d", column->width);
@@ -41,7 +44,8 @@ static stair_status begin(cli_report *report, cli_sink *sink)
     return STAIR_OK;
 }
 
-static stair_status append_text(stair_context *context, archive *into, int c, const cli_column *column, const char *text)
+static stair_status append_text(stair_context *context, archive *into, int c, const cli_column *column,
+                                const char *text)
 {
     uint32_t wide[MOST_TEXT] = {0};
     for (int i = 0; text && i < column->width && text[i]; i++) wide[i] = (unsigned char)text[i];
@@ -59,7 +63,8 @@ static stair_status row(cli_report *report, cli_sink *sink, const cli_cell *cell
             STAIR_TRY(append_text(context, into, c, column, cells[c].text));
         else /* the union lies in memory as its member does */
             STAIR_TRY(stair_npz_append(context, into->npz, into->member[c],
-                                       column->rank ? (const void *)cells[c].array : (const void *)&cells[c], 1));
+                                       column->rank ? (const void *)cells[c].array : (const void *)&cells[c],
+                                       1));
     }
     return STAIR_OK;
 }

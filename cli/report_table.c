@@ -37,9 +37,12 @@ static void write_heading(const cli_request *request, FILE *file)
         const cli_option *entry = option_find(option_table, *name);
         char text[256];
         option_to_text(entry, &request->options, text, sizeof text);
-        bool off = entry->kind == OPTION_FLAG && !strcmp(text, "no");
+        bool off = entry->kind == OPTION_FLAG && !strcmp(text, "no") && !option_given(&request->parse, *name);
         if (entry->how || !*text || off) continue;
-        fprintf(file, entry->kind == OPTION_FLAG ? " --%s" : " --%s %s", entry->name, text);
+        if (entry->kind == OPTION_FLAG)
+            fprintf(file, " --%s%s", !strcmp(text, "no") ? "no-" : "", entry->name);
+        else
+            fprintf(file, " --%s %s", entry->name, text);
     }
     putc('\n', file);
 }
@@ -75,9 +78,15 @@ static void print_cell(const cli_column *column, const cli_cell *value, char *te
         else
             snprintf(text, CELL, "%.3g", real);
         return;
-    case CELL_INT: snprintf(text, CELL, "%" PRId64, value->integer); return;
-    case CELL_TEXT: snprintf(text, CELL, "%s", value->text ? value->text : "-"); return;
-    case CELL_BOOL: snprintf(text, CELL, "%s", value->truth ? "yes" : "NO"); return;
+    case CELL_INT:
+        snprintf(text, CELL, "%" PRId64, value->integer);
+        return;
+    case CELL_TEXT:
+        snprintf(text, CELL, "%s", value->text ? value->text : "-");
+        return;
+    case CELL_BOOL:
+        snprintf(text, CELL, "%s", value->truth ? "yes" : "NO");
+        return;
     }
 }
 
@@ -91,7 +100,11 @@ static void print_line(const cli_report *report, const table *page, FILE *file, 
         if (!(column->where & IN_TABLE)) continue;
         bool left = !column->rank && column->kind >= CELL_TEXT;
         const char *text = cells ? cells[c] : column->heading;
-        fprintf(file, "%*s%s", left && c == last ? 0 : left ? -page->width[c] : page->width[c], text, c == last ? "\n" : "  ");
+        fprintf(file, "%*s%s",
+                left && c == last ? 0
+                : left            ? -page->width[c]
+                                  : page->width[c],
+                text, c == last ? "\n" : "  ");
     }
 }
 
@@ -100,7 +113,8 @@ static void flush_page(cli_report *report, cli_sink *sink)
     table *page = sink->state;
     if (!page->headed) print_line(report, page, sink->file, NULL);
     page->headed = true;
-    for (int r = 0; r < page->rows; r++) print_line(report, page, sink->file, page->cells + (size_t)r * (size_t)report->count);
+    for (int r = 0; r < page->rows; r++)
+        print_line(report, page, sink->file, page->cells + (size_t)r * (size_t)report->count);
     page->rows = 0;
 }
 
@@ -108,7 +122,7 @@ static stair_status row(cli_report *report, cli_sink *sink, const cli_cell *cell
 {
     table *page = sink->state;
     if (report->request->options.out && report->rows >= PREVIEW) return STAIR_OK;
-    char (*line)[CELL] = page->cells + (size_t)page->rows++ * (size_t)report->count;
+    char(*line)[CELL] = page->cells + (size_t)page->rows++ * (size_t)report->count;
     for (int c = 0; c < report->count; c++) {
         if (!(report->columns[c].where & IN_TABLE)) continue;
         print_cell(&report->columns[c], &cells[c], line[c]);

@@ -13,7 +13,8 @@ stair_status text_sink_open(cli_report *report, cli_sink *sink)
     if (!sink->path) {
         sink->file = tmpfile();
         if (sink->file) return STAIR_OK;
-        return stair_fail(context, STAIR_FAILED, "no temporary file for standard output: %s", strerror(errno));
+        return stair_fail(context, STAIR_FAILED, "no temporary file for standard output: %s",
+                          strerror(errno));
     }
     stair_atomic_file *out = calloc(1, sizeof *out);
     if (!out) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
@@ -31,7 +32,8 @@ static stair_status copy_to_stdout(stair_context *context, FILE *spool)
 {
     char buffer[65536];
     size_t got;
-    if (fflush(spool) || ferror(spool)) return stair_fail(context, STAIR_FAILED, "spool of standard output: %s", strerror(errno));
+    if (fflush(spool) || ferror(spool))
+        return stair_fail(context, STAIR_FAILED, "spool of standard output: %s", strerror(errno));
     rewind(spool);
     while ((got = fread(buffer, 1, sizeof buffer, spool)) > 0)
         if (fwrite(buffer, 1, got, stdout) != got) break;

@@ -9,7 +9,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-static inline void assert_close_at(double got, double expected, double tolerance, const char *what, const char *file, int line)
+static inline void assert_close_at(double got, double expected, double tolerance, const char *what,
+                                   const char *file, int line)
 {
     double error = fabs(got - expected);
     if (error <= tolerance || got == expected) return; /* a NaN fails */
@@ -18,8 +19,9 @@ static inline void assert_close_at(double got, double expected, double tolerance
 }
 
 /* |got - expected| <= tolerance, and the same relative to `expected`. */
-#define assert_close(got, expected, tolerance) assert_close_at(got, expected, tolerance, #got, __FILE__, __LINE__)
-#define assert_close_relative(got, expected, tolerance)                                            \
+#define assert_close(got, expected, tolerance)                                                               \
+    assert_close_at(got, expected, tolerance, #got, __FILE__, __LINE__)
+#define assert_close_relative(got, expected, tolerance)                                                      \
     assert_close_at(got, expected, (tolerance)*fabs(expected), #got, __FILE__, __LINE__)
 
 #endif

@@ -55,7 +55,8 @@ static stair_status check_target(stair_context *context, const char *path, bool 
     return STAIR_OK;
 }
 
-stair_status stair_atomic_open(stair_context *context, const char *path, bool overwrite, stair_atomic_file *out)
+stair_status stair_atomic_open(stair_context *context, const char *path, bool overwrite,
+                               stair_atomic_file *out)
 {
     *out = (stair_atomic_file){.overwrite = overwrite};
     STAIR_TRY(check_target(context, path, overwrite));

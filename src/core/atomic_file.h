@@ -14,7 +14,8 @@ typedef struct {
 } stair_atomic_file;
 
 /* Fails at once when `path` cannot be written, or exists and `overwrite` is false. */
-stair_status stair_atomic_open(stair_context *context, const char *path, bool overwrite, stair_atomic_file *out);
+stair_status stair_atomic_open(stair_context *context, const char *path, bool overwrite,
+                               stair_atomic_file *out);
 
 /* Puts the file in place; on failure nothing is left behind.  The struct is emptied either way. */
 stair_status stair_atomic_commit(stair_context *context, stair_atomic_file *out);

@@ -25,12 +25,14 @@ static stair_status open_regular(stair_context *context, const char *path, int *
     *fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (*fd < 0 || fstat(*fd, &info)) return bad(context, path, strerror(errno));
     if (S_ISDIR(info.st_mode)) return bad(context, path, "is a directory, not an NPY file");
-    if (!S_ISREG(info.st_mode)) return bad(context, path, "is not a regular file; save the array to a file first");
+    if (!S_ISREG(info.st_mode))
+        return bad(context, path, "is not a regular file; save the array to a file first");
     *bytes = (uint64_t)info.st_size;
     return STAIR_OK;
 }
 
-static stair_status read_exactly(stair_context *context, const stair_npy *npy, uint64_t offset, size_t size, void *out)
+static stair_status read_exactly(stair_context *context, const stair_npy *npy, uint64_t offset, size_t size,
+                                 void *out)
 {
     char *at = out;
     while (size > 0) {
@@ -51,7 +53,8 @@ static stair_status read_header(stair_context *context, stair_npy *npy, uint64_t
     char text[LONGEST_HEADER];
     if (bytes < sizeof start) return bad(context, npy->path, "is not an NPY file (too short)");
     STAIR_TRY(read_exactly(context, npy, 0, sizeof start, start));
-    if (memcmp(start, "\x93NUMPY", 6)) return bad(context, npy->path, "is not an NPY file; write one with numpy.save");
+    if (memcmp(start, "\x93NUMPY", 6))
+        return bad(context, npy->path, "is not an NPY file; write one with numpy.save");
     if (start[6] < 1 || start[6] > 3) return bad(context, npy->path, "unknown NPY version");
     uint64_t length = start[8] | (uint64_t)start[9] << 8;
     if (start[6] > 1) length |= (uint64_t)start[10] << 16 | (uint64_t)start[11] << 24;
@@ -69,8 +72,9 @@ static stair_status check_length(stair_context *context, const stair_npy *npy, u
     char shape[200];
     if (there == expected) return STAIR_OK;
     stair_npy_shape_text(&npy->header, shape, sizeof shape);
-    return stair_fail(context, STAIR_BAD_INPUT, "%s: %s: shape %s needs %" PRIu64 " bytes of data, the file has %" PRIu64,
-                      npy->path, there < expected ? "truncated" : "trailing bytes", shape, expected, there);
+    return stair_fail(context, STAIR_BAD_INPUT,
+                      "%s: %s: shape %s needs %" PRIu64 " bytes of data, the file has %" PRIu64, npy->path,
+                      there < expected ? "truncated" : "trailing bytes", shape, expected, there);
 }
 
 stair_status stair_npy_open(stair_context *context, const char *path, stair_npy *npy)
@@ -116,7 +120,8 @@ static double widen(const stair_npy_header *header, const unsigned char *bytes)
 }
 
 /* The index of element t of a row, as text "3, 0, 1" with the row number in front. */
-static stair_status not_finite(stair_context *context, const stair_npy *npy, uint64_t row, uint64_t t, double value)
+static stair_status not_finite(stair_context *context, const stair_npy *npy, uint64_t row, uint64_t t,
+                               double value)
 {
     const stair_npy_header *header = &npy->header;
     uint64_t index[STAIR_NPY_RANK];
@@ -129,15 +134,19 @@ static stair_status not_finite(stair_context *context, const stair_npy *npy, uin
     for (int i = 1; i < header->rank; i++)
         used += snprintf(text + used, sizeof text - (size_t)used, ", %" PRIu64, index[i]);
     if (header->kind != 'f')
-        return stair_fail(context, STAIR_BAD_INPUT, "%s: element [%s] is an integer beyond 2^53", npy->path, text);
-    return stair_fail(context, STAIR_BAD_INPUT, "%s: element [%s] is %s; every number must be finite", npy->path, text,
-                      isnan(value) ? "nan" : value > 0 ? "inf" : "-inf");
+        return stair_fail(context, STAIR_BAD_INPUT, "%s: element [%s] is an integer beyond 2^53", npy->path,
+                          text);
+    return stair_fail(context, STAIR_BAD_INPUT, "%s: element [%s] is %s; every number must be finite",
+                      npy->path, text,
+                      isnan(value) ? "nan"
+                      : value > 0  ? "inf"
+                                   : "-inf");
 }
 
 /* Elements start .. start+n-1 in file order go to out[0], out[stride], ...; element k of this run is
  * element t0 + k*dt of row r0 + k*dr when rows are what runs, else t and row follow from division. */
 typedef struct {
-    uint64_t start;  /* in file order */
+    uint64_t start; /* in file order */
     uint64_t n;
     size_t stride;   /* of out */
     uint64_t row, t; /* C-order place of the first one */
@@ -156,7 +165,8 @@ static stair_status read_run(stair_context *context, const stair_npy *npy, run p
             out[done * part.stride] = value;
             if (isfinite(value)) continue;
             if (part.by_row) return not_finite(context, npy, part.row + done, part.t, value);
-            return not_finite(context, npy, part.row + done / header->row_size, done % header->row_size, value);
+            return not_finite(context, npy, part.row + done / header->row_size, done % header->row_size,
+                              value);
         }
     }
     return STAIR_OK;
@@ -177,7 +187,8 @@ static uint64_t fortran_column(const stair_npy_header *header, uint64_t t)
     return column;
 }
 
-stair_status stair_npy_read(stair_context *context, const stair_npy *npy, uint64_t first, size_t n, double *out)
+stair_status stair_npy_read(stair_context *context, const stair_npy *npy, uint64_t first, size_t n,
+                            double *out)
 {
     const stair_npy_header *header = &npy->header;
     if (n == 0 || header->row_size == 0) return STAIR_OK;
@@ -186,8 +197,12 @@ stair_status stair_npy_read(stair_context *context, const stair_npy *npy, uint64
         return read_run(context, npy, all, out);
     }
     for (uint64_t t = 0; t < header->row_size; t++) {
-        run column = {.start = fortran_column(header, t) * header->shape[0] + first, .n = n,
-                      .stride = (size_t)header->row_size, .row = first, .t = t, .by_row = true};
+        run column = {.start = fortran_column(header, t) * header->shape[0] + first,
+                      .n = n,
+                      .stride = (size_t)header->row_size,
+                      .row = first,
+                      .t = t,
+                      .by_row = true};
         STAIR_TRY(read_run(context, npy, column, out + t));
     }
     return STAIR_OK;

@@ -12,9 +12,9 @@
 #define STAIR_NPY_RANK 8
 
 typedef struct {
-    char kind;   /* f, i, u or b */
-    int size;    /* bytes of one element */
-    bool swap;   /* big-endian */
+    char kind; /* f, i, u or b */
+    int size;  /* bytes of one element */
+    bool swap; /* big-endian */
     bool fortran;
     int rank;
     uint64_t shape[STAIR_NPY_RANK];
@@ -39,14 +39,15 @@ void stair_npy_close(stair_npy *npy);
 
 /* out (n, row_size): rows first .. first+n-1 as doubles in C order.  Refuses NaN and infinity, and
  * integers that a double cannot hold, with their index. */
-stair_status stair_npy_read(stair_context *context, const stair_npy *npy, uint64_t first, size_t n, double *out);
+stair_status stair_npy_read(stair_context *context, const stair_npy *npy, uint64_t first, size_t n,
+                            double *out);
 
 /* "(3, 2, 2)" of the header, for messages. */
 const char *stair_npy_shape_text(const stair_npy_header *header, char *text, size_t size);
 
 /* Writes a header for (rows, tail...) at the start of `file`; its size does not depend on `rows`, so
  * that it can be written again when the number is known.  tail (rank - 1). */
-stair_status stair_npy_header_write(stair_context *context, FILE *file, const char *descr, uint64_t rows, int rank,
-                                    const uint64_t *tail);
+stair_status stair_npy_header_write(stair_context *context, FILE *file, const char *descr, uint64_t rows,
+                                    int rank, const uint64_t *tail);
 
 #endif

@@ -68,8 +68,8 @@ static stair_status read_descr(reader *in, stair_npy_header *header)
                  ((kind == 'i' || kind == 'u') && size[0] && !size[1] && strchr("1248", size[0])) ||
                  (kind == 'b' && !strcmp(size, "1"));
     if (!known || !strchr("<>|=", order))
-        return stair_fail(in->context, STAIR_BAD_INPUT, "%s: dtype '%s' is not supported; save float64 or float32",
-                          in->path, descr);
+        return stair_fail(in->context, STAIR_BAD_INPUT,
+                          "%s: dtype '%s' is not supported; save float64 or float32", in->path, descr);
     header->kind = kind;
     header->size = size[0] - '0';
     header->swap = order == '>' && header->size > 1;
@@ -80,7 +80,8 @@ static stair_status read_dim(reader *in, stair_npy_header *header)
 {
     skip_space(in);
     if (in->at < in->end && *in->at == '-') return bad(in, "NPY header: negative dimension");
-    if (in->at >= in->end || *in->at < '0' || *in->at > '9') return bad(in, "NPY header: 'shape' is not a tuple of integers");
+    if (in->at >= in->end || *in->at < '0' || *in->at > '9')
+        return bad(in, "NPY header: 'shape' is not a tuple of integers");
     if (header->rank == STAIR_NPY_RANK) return bad(in, "NPY header: more than 8 dimensions");
     uint64_t value = 0;
     for (; in->at < in->end && *in->at >= '0' && *in->at <= '9'; in->at++) {
@@ -119,7 +120,8 @@ static stair_status count_elements(reader *in, stair_npy_header *header)
     for (int i = 0; i < header->rank; i++) {
         uint64_t dim = header->shape[i];
         empty = empty || dim == 0;
-        if (dim && __builtin_mul_overflow(bytes, dim, &bytes)) return bad(in, "NPY header: product of dimensions overflows");
+        if (dim && __builtin_mul_overflow(bytes, dim, &bytes))
+            return bad(in, "NPY header: product of dimensions overflows");
         if (i > 0) header->row_size *= dim;
     }
     if (bytes > INT64_MAX) return bad(in, "NPY header: product of dimensions overflows");
@@ -141,10 +143,13 @@ stair_status stair_npy_header_parse(stair_context *context, const char *path, co
     while (!accept(&in, '}')) {
         char name[32];
         int k = 0;
-        if (!read_string(&in, name, sizeof name) || !accept(&in, ':')) return bad(&in, "NPY header is not a dictionary");
+        if (!read_string(&in, name, sizeof name) || !accept(&in, ':'))
+            return bad(&in, "NPY header is not a dictionary");
         while (k < 3 && strcmp(name, names[k])) k++;
-        if (k == 3) return stair_fail(context, STAIR_BAD_INPUT, "%s: NPY header: unknown key '%s'", path, name);
-        if (seen[k]) return stair_fail(context, STAIR_BAD_INPUT, "%s: NPY header: key '%s' stands twice", path, name);
+        if (k == 3)
+            return stair_fail(context, STAIR_BAD_INPUT, "%s: NPY header: unknown key '%s'", path, name);
+        if (seen[k])
+            return stair_fail(context, STAIR_BAD_INPUT, "%s: NPY header: key '%s' stands twice", path, name);
         seen[k] = true;
         STAIR_TRY(values[k](&in, header));
         if (accept(&in, ',')) continue;
@@ -154,7 +159,9 @@ stair_status stair_npy_header_parse(stair_context *context, const char *path, co
     skip_space(&in);
     if (in.at != in.end) return bad(&in, "NPY header: text after the dictionary");
     for (int k = 0; k < 3; k++)
-        if (!seen[k]) return stair_fail(context, STAIR_BAD_INPUT, "%s: NPY header: key '%s' is missing", path, names[k]);
+        if (!seen[k])
+            return stair_fail(context, STAIR_BAD_INPUT, "%s: NPY header: key '%s' is missing", path,
+                              names[k]);
     return count_elements(&in, header);
 }
 
@@ -168,17 +175,19 @@ const char *stair_npy_shape_text(const stair_npy_header *header, char *text, siz
 }
 
 /* 20 digits are kept for the number of rows whatever it is. */
-stair_status stair_npy_header_write(stair_context *context, FILE *file, const char *descr, uint64_t rows, int rank,
-                                    const uint64_t *tail)
+stair_status stair_npy_header_write(stair_context *context, FILE *file, const char *descr, uint64_t rows,
+                                    int rank, const uint64_t *tail)
 {
     char dict[512], count[24];
-    int used = snprintf(dict, sizeof dict, "{'descr': '%s', 'fortran_order': False, 'shape': (%" PRIu64 ",", descr, rows);
+    int used = snprintf(dict, sizeof dict, "{'descr': '%s', 'fortran_order': False, 'shape': (%" PRIu64 ",",
+                        descr, rows);
     for (int i = 0; i < rank - 1; i++)
         used += snprintf(dict + used, sizeof dict - (size_t)used, "%s%" PRIu64, i ? ", " : " ", tail[i]);
     used += snprintf(dict + used, sizeof dict - (size_t)used, "), }");
     int digits = snprintf(count, sizeof count, "%" PRIu64, rows);
     int total = (10 + used + (20 - digits) + 1 + 63) / 64 * 64, length = total - 10;
-    unsigned char magic[10] = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, (unsigned char)(length & 255), (unsigned char)(length >> 8)};
+    unsigned char magic[10] = {
+        0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, (unsigned char)(length & 255), (unsigned char)(length >> 8)};
     if (fseeko(file, 0, SEEK_SET) || fwrite(magic, 1, 10, file) != 10 ||
         fprintf(file, "%-*s\n", length - 1, dict) != length)
         return stair_fail(context, STAIR_FAILED, "cannot write an NPY header");

@@ -62,15 +62,18 @@ void stair_npz_destroy(stair_npz **npz)
     *npz = NULL;
 }
 
-void stair_npz_set_zip64_from(stair_npz *npz, uint64_t size) { npz->zip64_from = size; }
+void stair_npz_set_zip64_from(stair_npz *npz, uint64_t size)
+{
+    npz->zip64_from = size;
+}
 
 static stair_status write_failed(stair_context *context, const stair_npz *npz)
 {
     return stair_fail(context, STAIR_FAILED, "%s: cannot be written: %s", npz->out.path, strerror(errno));
 }
 
-stair_status stair_npz_add(stair_context *context, stair_npz *npz, const char *name, const char *descr, size_t size,
-                           int rank, const uint64_t *tail, int *number)
+stair_status stair_npz_add(stair_context *context, stair_npz *npz, const char *name, const char *descr,
+                           size_t size, int rank, const uint64_t *tail, int *number)
 {
     if (npz->count == MEMBERS || rank > RANK || strlen(name) > sizeof npz->members[0].name - 5)
         return stair_fail(context, STAIR_UNSUPPORTED, "%s: no room for array %s", npz->out.path, name);
@@ -234,6 +237,7 @@ stair_status stair_npz_commit(stair_context *context, stair_npz *npz)
         if (!write_central(file, m, m->size >= npz->zip64_from || m->offset >= npz->zip64_from))
             return write_failed(context, npz);
     }
-    if (!write_end(file, npz->count, start, (uint64_t)ftello(file) - start, wide)) return write_failed(context, npz);
+    if (!write_end(file, npz->count, start, (uint64_t)ftello(file) - start, wide))
+        return write_failed(context, npz);
     return stair_atomic_commit(context, &npz->out);
 }

@@ -11,8 +11,8 @@ stair_status stair_npz_create(stair_context *context, const char *path, bool ove
 
 /* Adds array `name` of shape (rows, tail...), element type `descr` ("<f8", "<i8", "<U8", ...) of
  * `size` bytes; its number is `*member`.  tail (rank - 1). */
-stair_status stair_npz_add(stair_context *context, stair_npz *npz, const char *name, const char *descr, size_t size,
-                           int rank, const uint64_t *tail, int *member);
+stair_status stair_npz_add(stair_context *context, stair_npz *npz, const char *name, const char *descr,
+                           size_t size, int rank, const uint64_t *tail, int *member);
 
 /* Appends n rows to a member. */
 stair_status stair_npz_append(stair_context *context, stair_npz *npz, int member, const void *rows, size_t n);

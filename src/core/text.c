@@ -7,9 +7,15 @@
 
 #define LONGEST 64
 
-static int least(int a, int b) { return a < b ? a : b; }
+static int least(int a, int b)
+{
+    return a < b ? a : b;
+}
 
-static bool same(char a, char b) { return tolower((unsigned char)a) == tolower((unsigned char)b); }
+static bool same(char a, char b)
+{
+    return tolower((unsigned char)a) == tolower((unsigned char)b);
+}
 
 /* Three rows of the usual table are enough: a swap looks two rows back. */
 static int distance(const char *a, size_t na, const char *b, size_t nb)

@@ -75,8 +75,6 @@ np.save("cov3.npy", np.eye(3))
 table.append(("cov3.npy", "cov", "needs shape .2, 2. or .3, 2, 2., not .3, 3."))
 np.save("cov_negative.npy", -np.eye(2))
 table.append(("cov_negative.npy", "cov", "cov_negative.npy: "))
-np.save("cov_skew.npy", np.array([[1.0, 0.5], [0.1, 1.0]]))
-table.append(("cov_skew.npy", "cov", "cov_skew.npy: "))
 wrong = np.exp(logits)
 wrong[1] = [[0.7, 0.4], [0.5, 0.5]]
 np.save("y_sum.npy", wrong)
@@ -86,9 +84,9 @@ wrong[2, 0] = [1.2, -0.2]
 np.save("y_range.npy", wrong)
 table.append(("y_range.npy", "y", "y_range.npy: sample 2: "))
 wrong = logits.copy()
-wrong[1, 0] += 1
-np.save("logits_sum.npy", wrong)
-table.append(("logits_sum.npy", "logits", "logits_sum.npy: sample 1: "))
+wrong[1] = np.log([[0.3, 0.7], [0.6, 0.4]])  # no token may prefer another one twice over
+np.save("logits_range.npy", wrong)
+table.append(("logits_range.npy", "logits", "logits_range.npy: sample 1: "))
 np.save("y_shape.npy", np.exp(logits).reshape(3, 1, 4))
 table.append(("y_shape.npy", "y", "needs shape .n, 2, 2. or .n, 4."))
 for row in table:

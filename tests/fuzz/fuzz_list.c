@@ -9,7 +9,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const cli_option entry = {.name = "alpha", .kind = OPTION_LIST, .value = "LIST", .low = 0, .high = 1e300};
+    static const cli_option entry = {
+        .name = "alpha", .kind = OPTION_LIST, .value = "LIST", .low = 0, .high = 1e300};
     stair_context *context;
     option_list list = {0};
     char *text = malloc(size + 1);

@@ -10,7 +10,8 @@ static void read_whole(stair_context *context, const stair_npy *npy)
 {
     if (npy->header.rank < 1 || npy->header.count > 4096) return;
     double *out = malloc((npy->header.count + 1) * sizeof *out);
-    if (out) (void)stair_npy_read(context, npy, 0, npy->header.row_size ? (size_t)npy->header.shape[0] : 0, out);
+    if (out)
+        (void)stair_npy_read(context, npy, 0, npy->header.row_size ? (size_t)npy->header.shape[0] : 0, out);
     free(out);
 }
 
@@ -23,7 +24,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (stair_context_create(&context) != STAIR_OK) return 0;
     (void)stair_npy_header_parse(context, "fuzz", (const char *)data, size, &header);
     int fd = mkstemp(path);
-    if (fd >= 0 && write(fd, data, size) == (ssize_t)size && stair_npy_open(context, path, &npy) == STAIR_OK) {
+    if (fd >= 0 && write(fd, data, size) == (ssize_t)size &&
+        stair_npy_open(context, path, &npy) == STAIR_OK) {
         read_whole(context, &npy);
         stair_npy_close(&npy);
     }

@@ -10,8 +10,12 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+/* has zero bytes within */
+static const char numpy[] =
+    "\x93NUMPY\x01\x00\x46\x00{'descr': '<f8', 'fortran_order': False, 'shape': (1, 2), }            "
+    "\n0123456701234567";
 static const char *const seeds[] = {
-    "\x93NUMPY\x01\x00\x46\x00{'descr': '<f8', 'fortran_order': False, 'shape': (1, 2), }            \n0123456701234567",
+    numpy,
     "{'descr': '<f8', 'fortran_order': False, 'shape': (3, 2, 2), }",
     "{'descr': '>i2', 'fortran_order': True, 'shape': (0,), }",
     "attention:layers=2,tokens=2,rank=1,skip=1",
@@ -20,7 +24,6 @@ static const char *const seeds[] = {
     "1,2,3e-1",
     "0:10:0.5",
 };
-static const size_t numpy_size = 10 + 70 + 16;
 
 static uint64_t next(uint64_t *state) /* splitmix64 */
 {
@@ -36,9 +39,15 @@ static size_t mutate(uint8_t *data, size_t size, uint64_t *state)
     for (uint64_t changes = 1 + next(state) % 4; changes > 0; changes--) {
         size_t at = size ? next(state) % size : 0;
         switch (next(state) % 5) {
-        case 0: data[at] = (uint8_t)next(state); break;
-        case 1: data[at] = (uint8_t)alphabet[next(state) % (sizeof alphabet - 1)]; break;
-        case 2: size = at; break;
+        case 0:
+            data[at] = (uint8_t)next(state);
+            break;
+        case 1:
+            data[at] = (uint8_t)alphabet[next(state) % (sizeof alphabet - 1)];
+            break;
+        case 2:
+            size = at;
+            break;
         case 3:
             if (size) memmove(data + at, data + at + 1, --size - at);
             break;
@@ -58,7 +67,7 @@ int main(void)
     int runs = 0;
     for (size_t s = 0; s < sizeof seeds / sizeof *seeds; s++)
         for (int i = 0; i < ROUNDS; i++, runs++) {
-            size_t size = s ? strlen(seeds[s]) : numpy_size;
+            size_t size = s ? strlen(seeds[s]) : sizeof numpy - 1;
             uint8_t *data = malloc(LARGEST + 1), *exact;
             if (!data) return 1;
             memcpy(data, seeds[s], size);

@@ -111,8 +111,10 @@ static void a_full_disk_fails_cleanly(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(commit_puts_in_place), cmocka_unit_test(discard_keeps_the_old),
-        cmocka_unit_test(a_newcomer_is_not_replaced), cmocka_unit_test(a_full_disk_fails_cleanly),
+        cmocka_unit_test(commit_puts_in_place),
+        cmocka_unit_test(discard_keeps_the_old),
+        cmocka_unit_test(a_newcomer_is_not_replaced),
+        cmocka_unit_test(a_full_disk_fails_cleanly),
     };
     return cmocka_run_group_tests(tests, open_context, close_context);
 }

@@ -31,7 +31,10 @@ void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t n, size_t size);
 void __libc_free(void *pointer);
 
-static bool refuse(void) { return countdown >= 0 && countdown-- == 0; }
+static bool refuse(void)
+{
+    return countdown >= 0 && countdown-- == 0;
+}
 
 void *malloc(size_t size)
 {
@@ -169,6 +172,7 @@ static int clean(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(npz_writer), cmocka_unit_test(npy_reader), cmocka_unit_test(lists)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(npz_writer), cmocka_unit_test(npy_reader),
+                                       cmocka_unit_test(lists)};
     return cmocka_run_group_tests(tests, prepare, clean);
 }

@@ -1,4 +1,5 @@
-/* NPY files: what is written comes back in blocks of any size, any order and width; headers are not trusted. */
+/* NPY files: what is written comes back in blocks of any size, any order and width; headers are not trusted.
+ */
 #include "core/npy.h"
 
 #include <stdlib.h>
@@ -32,7 +33,8 @@ static void write_file(const char *dict, const void *data, size_t size)
 {
     FILE *file = fopen(path, "wb");
     size_t length = strlen(dict);
-    unsigned char start[10] = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, (unsigned char)(length & 255), (unsigned char)(length >> 8)};
+    unsigned char start[10] = {
+        0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, (unsigned char)(length & 255), (unsigned char)(length >> 8)};
     assert_non_null(file);
     fwrite(start, 1, sizeof start, file);
     fwrite(dict, 1, length, file);
@@ -105,7 +107,8 @@ static void every_dtype_converts(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char dict[128];
-        snprintf(dict, sizeof dict, "{'descr': '%s', 'fortran_order': False, 'shape': (4,), }\n", cases[i].descr);
+        snprintf(dict, sizeof dict, "{'descr': '%s', 'fortran_order': False, 'shape': (4,), }\n",
+                 cases[i].descr);
         write_file(dict, cases[i].bytes, 4 * (size_t)cases[i].size);
         assert_rows(expected, 4, 1);
     }
@@ -120,7 +123,8 @@ static void fortran_order_is_undone(void **state)
     double c[24], f[24];
     for (int i = 0; i < 2; i++)
         for (int j = 0; j < 3; j++)
-            for (int k = 0; k < 4; k++) c[(i * 3 + j) * 4 + k] = f[i + 2 * (j + 3 * k)] = 100 * i + 10 * j + k;
+            for (int k = 0; k < 4; k++)
+                c[(i * 3 + j) * 4 + k] = f[i + 2 * (j + 3 * k)] = 100 * i + 10 * j + k;
     write_file("{'descr': '<f8', 'fortran_order': True, 'shape': (2, 3, 4), }", f, sizeof f);
     assert_rows(c, 2, 12);
 }
@@ -129,20 +133,34 @@ static void bad_headers_are_refused(void **state)
 {
     (void)state;
     static const char *const bad[] = {
-        "", "{", "{}", "x", "[]", "{'descr'}", "{'descr': }", "{'descr': '<f8'",
-        "{'descr': '<f8', 'fortran_order': False, 'shape': 3}", "{'descr': '<f8', 'fortran_order': False, 'shape': (3)}",
-        "{'descr': '<f8', 'fortran_order': False, 'shape': (3,}", "{'descr': '<f8', 'fortran_order': False, 'shape': (-3,)}",
-        "{'descr': '<f8', 'fortran_order': False, 'shape': (3 4)}", "{'descr': '<f8', 'fortran_order': 0, 'shape': (3,)}",
-        "{'descr': '', 'fortran_order': False, 'shape': (3,)}", "{'descr': '<', 'fortran_order': False, 'shape': (3,)}",
-        "{'descr': '<f88', 'fortran_order': False, 'shape': (3,)}", "{'descr': '<i3', 'fortran_order': False, 'shape': (3,)}",
-        "{'descr': '|O', 'fortran_order': False, 'shape': (3,)}", "{'descr': '<f8\\'', 'fortran_order': False, 'shape': (3,)}",
+        "",
+        "{",
+        "{}",
+        "x",
+        "[]",
+        "{'descr'}",
+        "{'descr': }",
+        "{'descr': '<f8'",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': 3}",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (3)}",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (3,}",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (-3,)}",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (3 4)}",
+        "{'descr': '<f8', 'fortran_order': 0, 'shape': (3,)}",
+        "{'descr': '', 'fortran_order': False, 'shape': (3,)}",
+        "{'descr': '<', 'fortran_order': False, 'shape': (3,)}",
+        "{'descr': '<f88', 'fortran_order': False, 'shape': (3,)}",
+        "{'descr': '<i3', 'fortran_order': False, 'shape': (3,)}",
+        "{'descr': '|O', 'fortran_order': False, 'shape': (3,)}",
+        "{'descr': '<f8\\'', 'fortran_order': False, 'shape': (3,)}",
         "{'descr': '<f8', 'fortran_order': False, 'shape': (281474976710656, 281474976710656)}",
         "{'descr': '<f8', 'fortran_order': False, 'shape': (281474976710657,)}",
         "{'descr': '<f8', 'fortran_order': False, 'shape': (3,)} x",
     };
     stair_npy_header header;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        if (stair_npy_header_parse(context, "f", bad[i], strlen(bad[i]), &header) != STAIR_BAD_INPUT) fail_msg("accepted: %s", bad[i]);
+        if (stair_npy_header_parse(context, "f", bad[i], strlen(bad[i]), &header) != STAIR_BAD_INPUT)
+            fail_msg("accepted: %s", bad[i]);
     const char *empty = "{'descr':'<f8','fortran_order':False,'shape':(0,281474976710656)}";
     assert_int_equal(stair_npy_header_parse(context, "f", empty, strlen(empty), &header), STAIR_OK);
     assert_true(header.count == 0);
@@ -152,7 +170,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(written_headers_come_back), cmocka_unit_test(header_size_does_not_depend_on_rows),
-        cmocka_unit_test(every_dtype_converts), cmocka_unit_test(fortran_order_is_undone), cmocka_unit_test(bad_headers_are_refused),
+        cmocka_unit_test(every_dtype_converts),      cmocka_unit_test(fortran_order_is_undone),
+        cmocka_unit_test(bad_headers_are_refused),
     };
     return cmocka_run_group_tests(tests, open_context, close_context);
 }

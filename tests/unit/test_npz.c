@@ -137,8 +137,10 @@ static void an_existing_file_is_kept(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(archives_read_back), cmocka_unit_test(equal_arrays_give_equal_bytes),
-        cmocka_unit_test(what_is_not_committed_leaves_no_trace), cmocka_unit_test(an_existing_file_is_kept),
+        cmocka_unit_test(archives_read_back),
+        cmocka_unit_test(equal_arrays_give_equal_bytes),
+        cmocka_unit_test(what_is_not_committed_leaves_no_trace),
+        cmocka_unit_test(an_existing_file_is_kept),
     };
     return cmocka_run_group_tests(tests, open_context, close_context);
 }

@@ -20,17 +20,37 @@ typedef struct {
 static const char *const starts[] = {"uninformed", "informed", NULL};
 static const cli_option table[] = {
     {.name = "flag", .kind = OPTION_FLAG, .offset = offsetof(target, flag), .text = "a flag"},
-    {.name = "count", .kind = OPTION_INT, .offset = offsetof(target, count), .value = "N", .low = 1, .high = 1e12},
+    {.name = "count",
+     .kind = OPTION_INT,
+     .offset = offsetof(target, count),
+     .value = "N",
+     .low = 1,
+     .high = 1e12},
     {.name = "seed", .kind = OPTION_UINT64, .offset = offsetof(target, seed), .value = "N"},
-    {.name = "real", .kind = OPTION_DOUBLE, .offset = offsetof(target, real), .value = "X", .low = -1, .high = 1},
-    {.name = "alpha", .kind = OPTION_LIST, .offset = offsetof(target, list), .value = "LIST", .low = 0, .high = 1e6},
+    {.name = "real",
+     .kind = OPTION_DOUBLE,
+     .offset = offsetof(target, real),
+     .value = "X",
+     .low = -1,
+     .high = 1},
+    {.name = "alpha",
+     .kind = OPTION_LIST,
+     .offset = offsetof(target, list),
+     .value = "LIST",
+     .low = 0,
+     .high = 1e6},
     {.name = "text", .kind = OPTION_TEXT, .offset = offsetof(target, text), .value = "TEXT"},
-    {.name = "start", .kind = OPTION_TEXT, .offset = offsetof(target, start), .value = "NAME", .choices = starts},
+    {.name = "start",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(target, start),
+     .value = "NAME",
+     .choices = starts},
     {.name = "data", .kind = OPTION_TEXTS, .offset = offsetof(target, data), .value = "X Y", .take = 2},
     {.name = "set", .kind = OPTION_TEXTS, .offset = offsetof(target, set), .value = "KEY=LIST", .take = 1},
     {0},
 };
-static const char *const names[] = {"flag", "count", "seed", "real", "alpha", "text", "start", "data", "set", NULL};
+static const char *const names[] = {"flag", "count", "seed", "real", "alpha",
+                                    "text", "start", "data", "set",  NULL};
 
 static stair_context *context;
 static target got;
@@ -64,17 +84,23 @@ static stair_status read_words(const char *const *words)
 static void assert_refused(stair_status status, const char *reason)
 {
     assert_int_equal(status, STAIR_BAD_INPUT);
-    if (!strstr(stair_context_message(context), reason)) fail_msg("'%s' lacks '%s'", stair_context_message(context), reason);
+    if (!strstr(stair_context_message(context), reason))
+        fail_msg("'%s' lacks '%s'", stair_context_message(context), reason);
 }
 
 static void values_arrive(void **state)
 {
     (void)state;
-    assert_int_equal(READ("--flag", "--count", "12", "--seed=18446744073709551615", "word", "--real", "-0.5", "--", "--other"), STAIR_OK);
+    assert_int_equal(READ("--flag", "--count", "12", "--seed=18446744073709551615", "word", "--real", "-0.5",
+                          "--", "--other"),
+                     STAIR_OK);
     assert_true(got.flag && got.count == 12 && got.seed == UINT64_MAX && got.real == -0.5);
     assert_int_equal(parse.count, 2);
     assert_string_equal(parse.words[1], "--other");
     assert_true(option_given(&parse, "count") && !option_given(&parse, "alpha"));
+    assert_int_equal(READ("--flag", "--no-flag"), STAIR_OK);
+    assert_false(got.flag);
+    assert_refused(READ("--no-count"), "unknown option --no-count");
     assert_int_equal(READ("--count", "1", "--count=2e3"), STAIR_OK);
     assert_true(got.count == 2000); /* the last one counts */
 }
@@ -92,8 +118,10 @@ static void lists(void **state)
     assert_true(got.list.count == 1);
     assert_int_equal(READ("--alpha", "1,2", "--alpha", "3"), STAIR_OK);
     assert_true(got.list.count == 1 && got.list.values[0] == 3);
-    static const char *const bad[] = {"", ",", "1,", ",1", "1,,2", "nan", "inf", "1:2", "1:2:0", "2:1:1", "1:2:3:4", "x", "0x1", "1 2", NULL};
-    for (int i = 0; bad[i]; i++) assert_refused(read_words((const char *const[]){"--alpha", bad[i], NULL}), "--alpha needs numbers");
+    static const char *const bad[] = {"",      ",",     "1,",      ",1", "1,,2", "nan", "inf", "1:2",
+                                      "1:2:0", "2:1:1", "1:2:3:4", "x",  "0x1",  "1 2", NULL};
+    for (int i = 0; bad[i]; i++)
+        assert_refused(read_words((const char *const[]){"--alpha", bad[i], NULL}), "--alpha needs numbers");
     assert_refused(READ("--alpha", "-1,2"), "between 0 and");
     assert_refused(READ("--alpha", "0:1:1e-9"), "more than");
 }
@@ -135,7 +163,8 @@ static void values_echo(void **state)
     char text[64];
     option_to_text(option_find(table, "alpha"), &got, text, sizeof text);
     assert_string_equal(text, "1,2");
-    json_t *seed = option_to_json(option_find(table, "seed"), &got), *list = option_to_json(option_find(table, "alpha"), &got);
+    json_t *seed = option_to_json(option_find(table, "seed"), &got),
+           *list = option_to_json(option_find(table, "alpha"), &got);
     assert_string_equal(json_string_value(seed), "18446744073709551615");
     assert_int_equal(json_array_size(list), 2);
     json_decref(seed);
@@ -154,8 +183,11 @@ static void commands_and_table_agree(void **state)
             const cli_option *entry = option_find(option_table, *name);
             if (!entry) fail_msg("%s lists --%s, which is not in the table", (*c)->name, *name);
             const void *field = (const char *)&defaults + entry->offset;
-            if (entry->kind == OPTION_DOUBLE) assert_true(*(const double *)field >= entry->low && *(const double *)field <= entry->high);
-            if (entry->kind == OPTION_INT) assert_true((double)*(const int64_t *)field >= entry->low && (double)*(const int64_t *)field <= entry->high);
+            if (entry->kind == OPTION_DOUBLE)
+                assert_true(*(const double *)field >= entry->low && *(const double *)field <= entry->high);
+            if (entry->kind == OPTION_INT)
+                assert_true((double)*(const int64_t *)field >= entry->low &&
+                            (double)*(const int64_t *)field <= entry->high);
             assert_true(entry->kind == OPTION_FLAG || entry->value);
         }
         assert_non_null((*c)->examples);
@@ -168,8 +200,9 @@ static void commands_and_table_agree(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values_arrive), cmocka_unit_test(lists), cmocka_unit_test(texts_repeat), cmocka_unit_test(bad_words_are_named),
-        cmocka_unit_test(values_echo), cmocka_unit_test(commands_and_table_agree),
+        cmocka_unit_test(values_arrive), cmocka_unit_test(lists),
+        cmocka_unit_test(texts_repeat),  cmocka_unit_test(bad_words_are_named),
+        cmocka_unit_test(values_echo),   cmocka_unit_test(commands_and_table_agree),
     };
     return cmocka_run_group_tests(tests, open_context, close_context);
 }

@@ -6,18 +6,19 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-static const char *const words[] = {"layers", "tokens", "rank", "skip", "activation", "attention", "attention-limit", NULL};
+static const char *const words[] = {"layers",    "tokens",          "rank", "skip", "activation",
+                                    "attention", "attention-limit", NULL};
 
 static void slips_are_forgiven(void **state)
 {
     (void)state;
     assert_string_equal(stair_closest("layer", words), "layers");
-    assert_string_equal(stair_closest("lyaers", words), "layers");   /* swap */
+    assert_string_equal(stair_closest("lyaers", words), "layers"); /* swap */
     assert_string_equal(stair_closest("toknes", words), "tokens");
-    assert_string_equal(stair_closest("Rank", words), "rank");       /* case */
+    assert_string_equal(stair_closest("Rank", words), "rank"); /* case */
     assert_string_equal(stair_closest("actvation", words), "activation");
     assert_string_equal(stair_closest("attenton", words), "attention");
-    assert_string_equal(stair_closest("act", words), "activation");  /* cut short */
+    assert_string_equal(stair_closest("act", words), "activation"); /* cut short */
 }
 
 static void strangers_are_not(void **state)
