@@ -2,7 +2,7 @@
 # STAIR_LONG=1; otherwise 3 * 10^4 samples, against the memory of 10^4.
 . "$(dirname "$0")/lib.sh"
 need_numpy
-if ldd "$STAIR" | grep -Eq 'lib[at]san'; then
+if grep -Eq '__[at]san_init' "$STAIR"; then
     echo 'skipped: sanitizers use memory of their own'
     finish
     exit 0
@@ -25,6 +25,8 @@ for model in attention:layers=1 attention:layers=2; do
     [ "$used" -lt 200 ] || fail "$model: $samples samples" "$used MB"
     [ "$used" -le $((small + 20)) ] || fail "$model: memory grows" "$small MB, then $used MB"
     pass "$model: $samples random samples in $used MB"
+    # minutes more would show nothing that L = 1 has not
+    [ $samples -gt 30000 ] && [ $model != attention:layers=1 ] && continue
     $PYTHON -c '
 import zipfile
 z = zipfile.ZipFile("r.npz")
