@@ -3,10 +3,12 @@
 
 #include <string.h>
 
-extern const cli_command command_models, command_channel, command_diagnose, command_bench, command_man;
+extern const cli_command command_models, command_channel, command_diagnose, command_bench, command_man,
+    command_sgd, command_train, command_tokenize;
 
 const cli_command *const command_table[] = {
-    &command_models, &command_channel, &command_diagnose, &command_bench, &command_man, NULL,
+    &command_models,   &command_channel, &command_sgd,  &command_train,
+    &command_tokenize, &command_diagnose, &command_bench, &command_man, NULL,
 };
 
 const cli_command *command_find(const char *name)

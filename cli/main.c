@@ -107,7 +107,8 @@ static int run_command(const cli_command *command, int argc, char **argv)
     stair_status status = carry_out(&request, argc, argv);
     int code = exit_code(status);
     if (was_interrupted(status))
-        complain("interrupted; nothing was written");
+        complain(request.options.checkpoint ? "interrupted; --resume goes on from the checkpoint"
+                                            : "interrupted; nothing was written");
     else if (status != STAIR_OK)
         complain(stair_context_message(request.context));
     stair_model_destroy(&request.model);

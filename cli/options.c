@@ -6,6 +6,9 @@
 
 #define FIELD(title, type, field) .name = title, .kind = type, .offset = offsetof(cli_options, field)
 
+static const char *const scales[] = {"dim", "rank", NULL}, *const paddings[] = {"full", "batch", NULL},
+                        *const decays[] = {"torch", "paper", NULL};
+
 /* clang-format off: one option, one line */
 const cli_option option_table[] = {
     /* what to compute */
@@ -30,7 +33,60 @@ const cli_option option_table[] = {
     {FIELD("cutoff", OPTION_DOUBLE, cutoff), .value = "X",
      .text = "skip nodes below exp(-X) times the precision", .low = 0, .high = 600},
     {FIELD("seed", OPTION_UINT64, seed), .value = "N", .text = "seed of every random number"},
+    /* training */
+    {FIELD("alpha", OPTION_LIST, alpha), .value = "LIST", .text = "samples per dimension, N = alpha D", .low = 0,
+     .high = 1e9},
+    {FIELD("dim", OPTION_INT, dim), .value = "D", .text = "dimension of a token", .low = 1, .high = 1 << 24},
+    {FIELD("data", OPTION_PATH, data), .value = "FILE", .text = "labelled questions, one a line: NUM:date When ... ?"},
+    {FIELD("vocab", OPTION_PATH, vocab), .value = "FILE", .text = "WordPiece vocabulary, one token a line"},
+    {FIELD("test", OPTION_PATH, test), .value = "FILE", .text = "labelled questions for a last test"},
+    {FIELD("classes", OPTION_TEXT, classes), .value = "NAMES", .text = "the labels there are, commas between"},
+    {FIELD("longest", OPTION_INT, longest), .value = "N", .text = "most ids of a question, [CLS] and [SEP] included",
+     .low = 2, .high = 4096},
+    {FIELD("weights", OPTION_PATH, weights), .value = "FILE", .text = "trained weights, NPZ: no training"},
+    {FIELD("predict", OPTION_PATH, predict), .value = "FILE", .text = "questions to label"},
+    {FIELD("save", OPTION_PATH, save), .value = "FILE", .text = "keep the trained weights, NPZ", .how = true},
+    {FIELD("rank", OPTION_INT, rank), .value = "P", .text = "rank of an attention layer", .low = 1, .high = 65536},
+    {FIELD("layers", OPTION_INT, layers), .value = "L", .text = "attention layers", .low = 1, .high = 16},
+    {FIELD("scale", OPTION_TEXT, scale), .value = "NAME", .text = "scores are divided by dim: D, rank: sqrt(P)",
+     .choices = scales},
+    {FIELD("bias", OPTION_FLAG, bias), .text = "attention layers have biases"},
+    {FIELD("padding", OPTION_TEXT, padding), .value = "NAME",
+     .text = "pad questions to full: --longest, batch: the longest of a batch", .choices = paddings},
+    {FIELD("start", OPTION_DOUBLE, start), .value = "X", .text = "standard deviation of the first weights", .low = 0,
+     .high = 1e6},
+    {FIELD("rate", OPTION_DOUBLE, rate), .value = "X", .text = "learning rate", .low = 0, .high = 1e9},
+    {FIELD("weight-decay", OPTION_DOUBLE, weight_decay), .value = "X", .text = "weight decay (sgd: -1 is 0.07/D)",
+     .low = -1, .high = 1e9},
+    {FIELD("decay", OPTION_TEXT, decay), .value = "NAME",
+     .text = "a step takes torch: rate*decay, paper: decay off the weights", .choices = decays},
+    {FIELD("beta1", OPTION_DOUBLE, beta1), .value = "X", .text = "AdamW: memory of the first moment", .low = 0,
+     .high = 1},
+    {FIELD("beta2", OPTION_DOUBLE, beta2), .value = "X", .text = "AdamW: memory of the second moment", .low = 0,
+     .high = 1},
+    {FIELD("epsilon", OPTION_DOUBLE, epsilon), .value = "X", .text = "AdamW: added to the root of the second moment",
+     .low = 0, .high = 1},
+    {FIELD("batch", OPTION_INT, batch), .value = "N", .text = "samples in a batch", .low = 1, .high = 1 << 30},
+    {FIELD("repeat", OPTION_INT, repeat), .value = "N", .text = "consecutive steps on each batch", .low = 1,
+     .high = 1 << 30},
+    {FIELD("epochs", OPTION_INT, epochs), .value = "N", .text = "passes over the data", .low = 0, .high = 1 << 30},
+    {FIELD("shuffle", OPTION_FLAG, shuffle), .text = "a new order of samples in each epoch"},
+    {FIELD("wide", OPTION_FLAG, wide), .text = "keep the samples in double precision"},
+    {FIELD("validation", OPTION_DOUBLE, validation), .value = "X", .text = "share of the questions held out", .low = 0,
+     .high = 1},
+    {FIELD("test-samples", OPTION_INT, test_samples), .value = "N", .text = "fresh samples for the test error", .low = 0,
+     .high = 1 << 30},
+    {FIELD("records", OPTION_INT, records), .value = "N",
+     .text = "records per factor of 10 of training time (sgd), per epoch (train)", .low = 1, .high = 10000},
+    {FIELD("settle", OPTION_DOUBLE, settle), .value = "X", .text = "similarity above which a layer counts as learned",
+     .low = 0, .high = 1},
+    {FIELD("seeds", OPTION_INT, seeds), .value = "K", .text = "runs, with seeds N, N+1, ...", .low = 1, .high = 100000},
     /* how to run and report */
+    {FIELD("checkpoint", OPTION_PATH, checkpoint), .value = "FILE",
+     .text = "keep the state of run k in FILE.k, for --resume", .how = true},
+    {FIELD("checkpoint-every", OPTION_DOUBLE, checkpoint_every), .value = "S", .text = "seconds between checkpoints",
+     .low = 0, .high = 1e9, .how = true},
+    {FIELD("resume", OPTION_FLAG, resume), .text = "go on from --checkpoint, to the same result", .how = true},
     {FIELD("threads", OPTION_INT, threads), .value = "N",
      .text = "threads, 0 for all cores; results do not depend on it", .low = 0, .high = 4096, .how = true},
     {FIELD("json", OPTION_FLAG, json), .text = "JSON on standard output", .how = true},
@@ -54,7 +110,7 @@ const cli_option *option_find(const cli_option *table, const char *name)
 bool option_given(const option_parse *parse, const char *name)
 {
     const cli_option *entry = option_find(parse->table, name);
-    return entry && parse->given >> (entry - parse->table) & 1;
+    return entry && parse->given[entry - parse->table];
 }
 
 static stair_status unknown(stair_context *context, const option_parse *parse, const char *name)
@@ -158,7 +214,7 @@ static stair_status read_option(stair_context *context, option_parse *parse, int
     bool refused = is_refusal(parse, name);
     const cli_option *entry = find_listed(parse, refused ? name + 3 : name);
     if (!entry) return unknown(context, parse, name);
-    parse->given |= UINT64_C(1) << (entry - parse->table);
+    parse->given[entry - parse->table] = true;
     void *field = (char *)target + entry->offset;
     if (entry->kind == OPTION_FLAG && equals)
         return stair_fail(context, STAIR_BAD_INPUT, "--%s takes no value", entry->name);

@@ -55,6 +55,14 @@ typedef struct {
     double cutoff;
     uint64_t seed;
 
+    option_list alpha;
+    int64_t dim, seeds, epochs, batch, repeat, records, test_samples, rank, layers, longest;
+    double checkpoint_every;
+    double rate, weight_decay, start, settle, beta1, beta2, epsilon, validation;
+    bool shuffle, wide, bias, resume;
+    const char *decay, *scale, *padding, *classes;
+    const char *data, *vocab, *test, *weights, *predict, *save, *checkpoint;
+
     int64_t threads;
     bool json, csv, force, quiet, help;
     const char *out;
@@ -65,8 +73,9 @@ extern const cli_option option_table[]; /* ended by a NULL name */
 const cli_option *option_find(const cli_option *table, const char *name);
 
 /* Fills `target` from the command line: options that `names` lists, and at most `most` other words.
- * Strings point into argv.  `command` is for messages.  Options that were given have their bit set in
- * `given` (table order). */
+ * Strings point into argv.  `command` is for messages.  Options that were given are marked in `given`
+ * (table order). */
+#define OPTION_MOST 256
 typedef struct {
     const cli_option *table;
     const char *const *names; /* ended by NULL */
@@ -74,7 +83,7 @@ typedef struct {
     int most;
     const char *words[4];
     int count;
-    uint64_t given;
+    bool given[OPTION_MOST];
 } option_parse;
 stair_status options_read(stair_context *context, option_parse *parse, int argc, char *const *argv,
                           void *target);

@@ -173,4 +173,7 @@ stair_status stair_bench_channel(stair_context *context, size_t points, int capa
 #ifdef __cplusplus
 }
 #endif
+
+#include "stair_train.h" /* gradient training */
+
 #endif

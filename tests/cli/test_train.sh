@@ -57,12 +57,13 @@ interrupted() { # NAME SIGNAL COMMAND...: with --checkpoint state, killed once i
     shift 2
     rm -f state.*
     "$@" --threads 1 >whole || fail "$name: whole run"
-    (trap - INT; exec "$@" --threads 1 --checkpoint state >cut 2>stderr) &
+    (trap - INT; exec "$@" --threads 1 --checkpoint state --checkpoint-every 0.05 >cut 2>stderr) &
     process=$!
     sleep 0.4
     kill -"$signal" $process 2>/dev/null
-    wait $process
+    wait $process 2>/dev/null
     status=$?
+    ls state.0 >/dev/null 2>&1 || fail "$name: no checkpoint"
     "$@" --threads 2 --checkpoint state --resume >resumed 2>stderr || fail "$name: resume" "$(cat stderr)"
     cmp -s whole resumed || fail "$name: other bytes after resume"
     [ -z "$(ls | grep '^state')" ] || fail "$name: checkpoint left behind"

@@ -23,6 +23,8 @@ static const char *const seeds[] = {
     "attention:layers=2,noise=0.1,prenoise=1e-3",
     "1,2,3e-1",
     "0:10:0.5",
+    "NUM:date When ?\nHUM:ind Who is \xC3\xA9\xE4\xB8\xAD ?\n",
+    "[PAD]\n[UNK]\n[CLS]\n[SEP]\na\n##b\n",
 };
 
 static uint64_t next(uint64_t *state) /* splitmix64 */

@@ -1,0 +1,183 @@
+/* stair sgd: gradient descent on the teacher of a model, several seeds. */
+#include "progress.h"
+#include "report.h"
+#include "stair_train.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { ALPHA, SEED, BATCHES, STEPS, EPOCH, TRAIN, TEST, COSINE, NORM, SETTLED, FIXED };
+#define MOST_LAYERS 16
+
+static const char *const headings[MOST_LAYERS] = {"cos 1",  "cos 2",  "cos 3",  "cos 4",  "cos 5",  "cos 6",
+                                                  "cos 7",  "cos 8",  "cos 9",  "cos 10", "cos 11", "cos 12",
+                                                  "cos 13", "cos 14", "cos 15", "cos 16"};
+
+static void defaults(cli_options *o)
+{
+    stair_sgd_options d = stair_sgd_defaults();
+    o->dim = d.dim;
+    o->rate = d.rate;
+    o->weight_decay = d.weight_decay;
+    o->decay = d.coupled ? "torch" : "paper";
+    o->start = d.start;
+    o->batch = d.batch;
+    o->repeat = d.repeat;
+    o->epochs = d.epochs;
+    o->shuffle = d.shuffle;
+    o->wide = d.double_data;
+    o->test_samples = d.test;
+    o->records = d.points;
+    o->settle = d.settle;
+    o->seeds = d.seeds;
+    o->seed = d.seed;
+    o->checkpoint_every = d.checkpoint_every;
+}
+
+static stair_sgd_options wanted(const cli_options *o)
+{
+    stair_sgd_options d = stair_sgd_defaults();
+    d.dim = (int)o->dim;
+    d.rate = o->rate;
+    d.weight_decay = o->weight_decay;
+    d.coupled = !strcmp(o->decay, "torch");
+    d.start = o->start;
+    d.batch = (int)o->batch;
+    d.repeat = (int)o->repeat;
+    d.epochs = (int)o->epochs;
+    d.shuffle = o->shuffle;
+    d.double_data = o->wide;
+    d.test = (int)o->test_samples;
+    d.points = (int)o->records;
+    d.settle = o->settle;
+    d.seeds = (int)o->seeds;
+    d.seed = o->seed;
+    d.checkpoint = o->checkpoint;
+    d.checkpoint_every = o->checkpoint_every;
+    d.resume = o->resume;
+    return d;
+}
+
+static int fill_columns(int layers, cli_column *columns)
+{
+    columns[ALPHA] = (cli_column){.name = "alpha", .heading = "alpha", .where = IN_ALL};
+    columns[SEED] = (cli_column){.name = "seed", .heading = "seed", .kind = CELL_INT, .where = IN_ALL};
+    columns[BATCHES] =
+        (cli_column){.name = "batches", .heading = "batches", .kind = CELL_INT, .where = IN_ALL};
+    columns[STEPS] = (cli_column){.name = "steps", .kind = CELL_INT, .where = IN_DATA};
+    columns[EPOCH] =
+        (cli_column){.name = "epoch", .heading = "epoch", .where = IN_ALL, .digits = 2, .fixed = true};
+    columns[TRAIN] = (cli_column){
+        .name = "errors.train", .heading = "train error", .where = IN_ALL, .digits = 5, .fixed = true};
+    columns[TEST] = (cli_column){
+        .name = "errors.test", .heading = "test error", .where = IN_ALL, .digits = 5, .fixed = true};
+    columns[COSINE] = (cli_column){.name = "cosine", .where = IN_DATA, .rank = 1, .shape = {layers}};
+    columns[NORM] = (cli_column){.name = "norm", .where = IN_DATA, .rank = 1, .shape = {layers}};
+    columns[SETTLED] = (cli_column){.name = "settled", .where = IN_DATA, .rank = 1, .shape = {layers}};
+    for (int l = 0; l < layers; l++)
+        columns[FIXED + l] = (cli_column){
+            .name = headings[l], .heading = headings[l], .where = IN_TABLE, .digits = 4, .fixed = true};
+    return FIXED + layers;
+}
+
+static stair_status write_run(cli_report *report, double alpha, int layers, const stair_sgd_run *run)
+{
+    for (int i = 0; i < run->count; i++) {
+        const stair_sgd_record *h = &run->history[i];
+        cli_cell cells[FIXED + MOST_LAYERS] = {
+            [ALPHA] = {.real = alpha},           [SEED] = {.integer = (int64_t)run->seed},
+            [BATCHES] = {.integer = h->batches}, [STEPS] = {.integer = h->steps},
+            [EPOCH] = {.real = h->epoch},        [TRAIN] = {.real = h->train},
+            [TEST] = {.real = h->test},          [COSINE] = {.array = h->cosine},
+            [NORM] = {.array = h->norm},         [SETTLED] = {.array = run->settled},
+        };
+        for (int l = 0; l < layers; l++) cells[FIXED + l].real = h->cosine[l];
+        STAIR_TRY(report_row(report, cells));
+    }
+    for (int l = 0; l < layers; l++)
+        if (isfinite(run->settled[l]))
+            report_note(report, "seed %llu: layer %d learned at epoch %.3g\n", (unsigned long long)run->seed,
+                        l + 1, run->settled[l]);
+    if (run->diverged) report_note(report, "seed %llu: diverged\n", (unsigned long long)run->seed);
+    return STAIR_OK;
+}
+
+static stair_status descend(cli_request *request, cli_report *report, double alpha, int layers)
+{
+    stair_sgd_options how = wanted(&request->options);
+    stair_sgd_result *result;
+    how.alpha = alpha;
+    STAIR_TRY(stair_sgd(request->context, request->model, &how, &result));
+    stair_status status = STAIR_OK;
+    for (int k = 0; k < result->runs && status == STAIR_OK; k++)
+        status = write_run(report, alpha, layers, &result->run[k]);
+    stair_sgd_result_destroy(&result);
+    return status;
+}
+
+static stair_status run(cli_request *request)
+{
+    const cli_options *o = &request->options;
+    stair_sgd_options how = wanted(o);
+    int layers = stair_model_describe(request->model).layers;
+    size_t count = o->alpha.count ? o->alpha.count : 1;
+    const double *alphas = o->alpha.count ? o->alpha.values : &how.alpha;
+    STAIR_TRY(stair_sgd_check(request->context, &how));
+    if (count > 1 && o->checkpoint)
+        return stair_fail(request->context, STAIR_BAD_INPUT, "--checkpoint goes with one --alpha");
+    cli_column columns[FIXED + MOST_LAYERS];
+    int used = fill_columns(layers, columns);
+    cli_report *report;
+    cli_progress progress;
+    STAIR_TRY(report_open(request, columns, used, &report));
+    progress_start(&progress, request->context, o->quiet);
+    stair_status status = STAIR_OK;
+    for (size_t i = 0; i < count && status == STAIR_OK; i++) {
+        progress_stage(&progress, (double)i, 1, (double)count);
+        status = descend(request, report, alphas[i], layers);
+    }
+    progress_finish(&progress);
+    status = report_close(&report, status);
+    if (status == STAIR_OK && o->checkpoint) stair_checkpoint_remove(o->checkpoint, how.seeds);
+    return status;
+}
+
+static const char *const names[] = {"dim",
+                                    "alpha",
+                                    "epochs",
+                                    "batch",
+                                    "repeat",
+                                    "rate",
+                                    "weight-decay",
+                                    "decay",
+                                    "start",
+                                    "shuffle",
+                                    "wide",
+                                    "seeds",
+                                    "test-samples",
+                                    "records",
+                                    "settle",
+                                    "checkpoint",
+                                    "checkpoint-every",
+                                    "resume",
+                                    COMMON_OPTIONS,
+                                    NULL};
+
+const cli_command command_sgd = {
+    .name = "sgd",
+    .words = "MODEL",
+    .summary = "Gradient descent on the same teacher: errors and cosines over training time",
+    .details =
+        "Squared loss on the labels of N = alpha D samples, batches used several times in a row.  The\n"
+        "defaults are those of the paper's figure on SGD.  One row for each record of each seed, records\n"
+        "being evenly spaced in the logarithm of training time; `cosine` is per layer, and `settled`\n"
+        "the epoch from which it stays above --settle.  --decay torch takes rate*decay off the weights\n"
+        "at each step, --decay paper takes decay off.\n",
+    .examples = "stair sgd attention:layers=2,tokens=2,skip=1\n"
+                "stair sgd attention:layers=3 --dim 200 --alpha 30 --epochs 300 --seeds 4 --csv\n",
+    .options = names,
+    .most_words = 1,
+    .needs_model = true,
+    .defaults = defaults,
+    .run = run,
+};

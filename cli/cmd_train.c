@@ -1,0 +1,325 @@
+/* stair train: the attention classifier of questions: training, evaluation, prediction. */
+#include "progress.h"
+#include "report.h"
+#include "stair_train.h"
+#include "core/npz.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What the three ways of running share. */
+typedef struct {
+    cli_request *request;
+    stair_vocab *vocab;
+    stair_questions *data, *test, *asked;
+    stair_classifier *weights; /* loaded ones */
+    stair_train_result *result;
+} train_job;
+
+static void defaults(cli_options *o)
+{
+    stair_train_options d = stair_train_defaults();
+    stair_questions_options q = stair_questions_defaults();
+    o->classes = q.classes;
+    o->longest = q.longest;
+    o->dim = d.dim;
+    o->rank = d.rank;
+    o->layers = d.layers;
+    o->scale = d.scale_rank ? "rank" : "dim";
+    o->bias = d.bias;
+    o->padding = d.pad_batch ? "batch" : "full";
+    o->start = d.start;
+    o->rate = d.rate;
+    o->beta1 = d.beta1;
+    o->beta2 = d.beta2;
+    o->epsilon = d.epsilon;
+    o->weight_decay = d.weight_decay;
+    o->batch = d.batch;
+    o->epochs = d.epochs;
+    o->validation = d.validation;
+    o->records = 1;
+    o->settle = d.settle;
+    o->seeds = d.runs;
+    o->seed = d.seed;
+    o->checkpoint_every = d.checkpoint_every;
+}
+
+static stair_train_options wanted(const cli_options *o)
+{
+    stair_train_options d = stair_train_defaults();
+    d.dim = (int)o->dim;
+    d.rank = (int)o->rank;
+    d.layers = (int)o->layers;
+    d.scale_rank = !strcmp(o->scale, "rank");
+    d.bias = o->bias;
+    d.pad_batch = !strcmp(o->padding, "batch");
+    d.start = o->start;
+    d.rate = o->rate;
+    d.beta1 = o->beta1;
+    d.beta2 = o->beta2;
+    d.epsilon = o->epsilon;
+    d.weight_decay = o->weight_decay;
+    d.batch = (int)o->batch;
+    d.epochs = (int)o->epochs;
+    d.validation = o->validation;
+    d.points = (int)o->records;
+    d.settle = o->settle;
+    d.runs = (int)o->seeds;
+    d.seed = o->seed;
+    d.checkpoint = o->checkpoint;
+    d.checkpoint_every = o->checkpoint_every;
+    d.resume = o->resume;
+    return d;
+}
+
+/* ---- training: one row for each snapshot of each run ---------------------------------------------- */
+
+enum {
+    SEED,
+    STEP,
+    EPOCH,
+    TRAIN_LOSS,
+    TRAIN,
+    VALID_LOSS,
+    VALID,
+    SIMILARITY,
+    RANK,
+    NORM,
+    SETTLED,
+    TESTED,
+    FIXED
+};
+#define MOST_LAYERS 16
+static const char *const headings[MOST_LAYERS] = {"sim 1",  "sim 2",  "sim 3",  "sim 4",  "sim 5",  "sim 6",
+                                                  "sim 7",  "sim 8",  "sim 9",  "sim 10", "sim 11", "sim 12",
+                                                  "sim 13", "sim 14", "sim 15", "sim 16"};
+
+static int fill_columns(int layers, cli_column *columns)
+{
+    const struct {
+        const char *name, *heading;
+    } reals[] = {{"train_loss", "train loss"},
+                 {"train_accuracy", "train acc"},
+                 {"validation_loss", "valid loss"},
+                 {"validation_accuracy", "valid acc"}};
+    const char *const arrays[] = {"similarity", "similarity_rank", "norm", "settled"};
+    columns[SEED] = (cli_column){.name = "seed", .heading = "seed", .kind = CELL_INT, .where = IN_ALL};
+    columns[STEP] = (cli_column){.name = "step", .kind = CELL_INT, .where = IN_DATA};
+    columns[EPOCH] =
+        (cli_column){.name = "epoch", .heading = "epoch", .where = IN_ALL, .digits = 2, .fixed = true};
+    for (int i = 0; i < 4; i++)
+        columns[TRAIN_LOSS + i] = (cli_column){
+            .name = reals[i].name, .heading = reals[i].heading, .where = IN_ALL, .digits = 4, .fixed = true};
+    for (int i = 0; i < 4; i++)
+        columns[SIMILARITY + i] =
+            (cli_column){.name = arrays[i], .where = IN_DATA, .rank = 1, .shape = {layers}};
+    columns[TESTED] = (cli_column){.name = "test_accuracy", .where = IN_DATA};
+    for (int l = 0; l < layers; l++)
+        columns[FIXED + l] = (cli_column){
+            .name = headings[l], .heading = headings[l], .where = IN_TABLE, .digits = 4, .fixed = true};
+    return FIXED + layers;
+}
+
+static stair_status write_run(cli_report *report, int layers, const stair_train_run *run)
+{
+    for (int i = 0; i < run->snapshots; i++) {
+        const stair_train_snapshot *s = &run->snapshot[i];
+        int at = (int)s->epoch; /* the line of the epoch that ends here, if one does */
+        bool ends = at >= 1 && at <= run->epochs && s->epoch == at;
+        stair_train_epoch none = {0, NAN, NAN, NAN, NAN}, *e = ends ? &run->epoch[at - 1] : &none;
+        cli_cell cells[FIXED + MOST_LAYERS] = {
+            [SEED] = {.integer = (int64_t)run->seed},
+            [STEP] = {.integer = s->step},
+            [EPOCH] = {.real = s->epoch},
+            [TRAIN_LOSS] = {.real = e->train_loss},
+            [TRAIN] = {.real = e->train_accuracy},
+            [VALID_LOSS] = {.real = e->validation_loss},
+            [VALID] = {.real = e->validation_accuracy},
+            [SIMILARITY] = {.array = s->similarity},
+            [RANK] = {.array = s->similarity_rank},
+            [NORM] = {.array = s->norm},
+            [SETTLED] = {.array = run->settled},
+            [TESTED] = {.real = run->test_accuracy},
+        };
+        for (int l = 0; l < layers; l++) cells[FIXED + l].real = s->similarity[l];
+        STAIR_TRY(report_row(report, cells));
+    }
+    for (int l = 0; l < layers; l++)
+        report_note(report, "seed %llu: layer %d settled at epoch %.3g\n", (unsigned long long)run->seed,
+                    l + 1, run->settled[l]);
+    if (!isnan(run->test_accuracy))
+        report_note(report, "seed %llu: test accuracy %.4f\n", (unsigned long long)run->seed,
+                    run->test_accuracy);
+    return STAIR_OK;
+}
+
+static stair_status write_history(train_job *job, cli_report *report)
+{
+    for (int k = 0; k < job->result->runs; k++)
+        STAIR_TRY(write_run(report, job->result->layers, &job->result->run[k]));
+    return STAIR_OK;
+}
+
+/* ---- with weights at hand: accuracy on labelled questions, or labels for new ones ------------------ */
+
+static const cli_column prediction_columns[] = {
+    {.name = "line", .heading = "line", .kind = CELL_INT, .where = IN_ALL},
+    {.name = "label", .heading = "label", .kind = CELL_TEXT, .where = IN_ALL, .width = 32},
+    {.name = "probability", .heading = "probability", .where = IN_ALL, .digits = 4, .fixed = true},
+};
+static const cli_column accuracy_columns[] = {
+    {.name = "questions", .heading = "questions", .kind = CELL_INT, .where = IN_ALL},
+    {.name = "correct", .heading = "correct", .kind = CELL_INT, .where = IN_ALL},
+    {.name = "accuracy", .heading = "accuracy", .where = IN_ALL, .digits = 4, .fixed = true},
+};
+
+static void class_name(const char *names, int k, char *name, size_t size)
+{
+    for (; k > 0; k--) names += strcspn(names, ",") + 1;
+    snprintf(name, size, "%.*s", (int)strcspn(names, ","), names);
+}
+
+static stair_status write_predictions(train_job *job, const stair_classifier *c, cli_report *report)
+{
+    const stair_questions *q = job->asked ? job->asked : job->data;
+    stair_classifier_info info = stair_classifier_describe(c);
+    int *label = malloc((size_t)q->count * sizeof *label), right = 0;
+    double *p = malloc((size_t)q->count * (size_t)info.classes * sizeof *p);
+    stair_status status = label && p ? stair_classifier_predict(job->request->context, c, q, label, p)
+                                     : stair_fail(job->request->context, STAIR_NO_MEMORY, "out of memory");
+    for (int i = 0; i < q->count && status == STAIR_OK; i++) {
+        char name[64];
+        right += label[i] == q->label[i];
+        if (!job->asked) continue;
+        class_name(info.names, label[i], name, sizeof name);
+        status = report_row(report,
+                            (cli_cell[]){{.integer = i + 1},
+                                         {.text = name},
+                                         {.real = p[(size_t)i * (size_t)info.classes + (size_t)label[i]]}});
+    }
+    if (status == STAIR_OK && !job->asked)
+        status = report_row(
+            report,
+            (cli_cell[]){{.integer = q->count}, {.integer = right}, {.real = (double)right / q->count}});
+    free(label);
+    free(p);
+    return status;
+}
+
+/* ---- the command ----------------------------------------------------------------------------------- */
+
+static stair_status load(train_job *job)
+{
+    const cli_options *o = &job->request->options;
+    stair_context *context = job->request->context;
+    stair_questions_options how = {.longest = (int)o->longest, .classes = o->classes};
+    if (!o->vocab || !(o->data || (o->weights && o->predict)))
+        return stair_fail(context, STAIR_BAD_INPUT,
+                          "train needs --data and --vocab, or --weights, --vocab and --predict");
+    STAIR_TRY(stair_vocab_load(context, o->vocab, &job->vocab));
+    if (o->weights) {
+        STAIR_TRY(stair_classifier_load(context, o->weights, &job->weights));
+        stair_classifier_info info = stair_classifier_describe(job->weights);
+        how = (stair_questions_options){.longest = info.longest, .classes = info.names};
+        if (info.vocab != stair_vocab_size(job->vocab))
+            return stair_fail(context, STAIR_BAD_INPUT, "%s has %d tokens, %s has %d", o->weights, info.vocab,
+                              o->vocab, stair_vocab_size(job->vocab));
+    }
+    if (o->data) STAIR_TRY(stair_questions_load(context, job->vocab, o->data, &how, &job->data));
+    if (o->test) STAIR_TRY(stair_questions_load(context, job->vocab, o->test, &how, &job->test));
+    if (!o->predict) return STAIR_OK;
+    how.classes = NULL; /* labels of new questions, if they have any, are not looked at */
+    return stair_questions_load(context, job->vocab, o->predict, &how, &job->asked);
+}
+
+/* Refuses what cannot be saved before anything is computed. */
+static stair_status check(train_job *job, const stair_train_options *how)
+{
+    const cli_options *o = &job->request->options;
+    stair_npz *probe = NULL;
+    STAIR_TRY(stair_train_check(job->request->context, how));
+    if (!o->save) return STAIR_OK;
+    if (how->runs > 1 || o->weights)
+        return stair_fail(job->request->context, STAIR_BAD_INPUT, "--save goes with training and one seed");
+    STAIR_TRY(stair_npz_create(job->request->context, o->save, o->force, &probe));
+    stair_npz_destroy(&probe);
+    return STAIR_OK;
+}
+
+static stair_status train(train_job *job, const stair_train_options *how)
+{
+    const cli_options *o = &job->request->options;
+    cli_progress progress;
+    progress_start(&progress, job->request->context, o->quiet);
+    progress_stage(&progress, 0, 1, 1);
+    stair_status status =
+        stair_train(job->request->context, job->vocab, job->data, o->classes, job->test, how, &job->result);
+    progress_finish(&progress);
+    if (status == STAIR_OK && o->save)
+        status =
+            stair_classifier_save(job->request->context, job->result->run[0].classifier, o->save, o->force);
+    return status;
+}
+
+static stair_status work(train_job *job)
+{
+    const cli_options *o = &job->request->options;
+    stair_train_options how = wanted(o);
+    cli_column columns[FIXED + MOST_LAYERS];
+    cli_report *report;
+    STAIR_TRY(load(job));
+    STAIR_TRY(check(job, &how));
+    if (job->asked)
+        STAIR_TRY(report_open(job->request, prediction_columns, 3, &report));
+    else if (job->weights)
+        STAIR_TRY(report_open(job->request, accuracy_columns, 3, &report));
+    else
+        STAIR_TRY(report_open(job->request, columns, fill_columns(how.layers, columns), &report));
+    stair_status status = job->weights ? STAIR_OK : train(job, &how);
+    if (status == STAIR_OK && (job->asked || job->weights))
+        status = write_predictions(job, job->weights ? job->weights : job->result->run[0].classifier, report);
+    else if (status == STAIR_OK)
+        status = write_history(job, report);
+    status = report_close(&report, status);
+    if (status == STAIR_OK && o->checkpoint) stair_checkpoint_remove(o->checkpoint, how.runs);
+    return status;
+}
+
+static stair_status run(cli_request *request)
+{
+    train_job job = {.request = request};
+    stair_status status = work(&job);
+    stair_train_result_destroy(&job.result);
+    stair_classifier_destroy(&job.weights);
+    stair_questions_destroy(&job.data);
+    stair_questions_destroy(&job.test);
+    stair_questions_destroy(&job.asked);
+    stair_vocab_destroy(&job.vocab);
+    return status;
+}
+
+static const char *const names[] = {"data",         "vocab",        "test",       "classes",
+                                    "longest",      "weights",      "predict",    "save",
+                                    "dim",          "rank",         "layers",     "scale",
+                                    "bias",         "padding",      "start",      "rate",
+                                    "weight-decay", "beta1",        "beta2",      "epsilon",
+                                    "batch",        "epochs",       "validation", "seeds",
+                                    "records",      "settle",       "checkpoint", "checkpoint-every",
+                                    "resume",       COMMON_OPTIONS, NULL};
+
+const cli_command command_train = {
+    .name = "train",
+    .words = "",
+    .summary = "Attention classifier of questions by AdamW: accuracy, and when each layer settles",
+    .details =
+        "One row for each snapshot of each run: losses and accuracies where an epoch ends, and for every\n"
+        "layer the similarity of w^T w to its final value.  --save keeps the weights as NPZ; with\n"
+        "--weights they are not trained again but measured on --data, or used to --predict.\n",
+    .examples = "stair train --data data/questions.label --vocab data/vocab.txt --rate 1e-3 --epochs 20\n"
+                "stair train --data trec.label --vocab vocab.txt --seeds 4 --records 10 --out run.csv\n"
+                "stair train --weights w.npz --vocab vocab.txt --predict new.txt\n",
+    .options = names,
+    .defaults = defaults,
+    .run = run,
+};

@@ -1,0 +1,188 @@
+/* Deep attention and its gradient on eight samples at a time, samples in lanes.
+ *
+ *   h_l = H_{l-1} Z_l^T,  S_l = rowsoftmax(h_l h_l^T),  H_l = B_l H_{l-1},  B_l = c 1 + S_l
+ *
+ * and backwards, a bar marking the gradient of the loss |S_L - y|^2:
+ *
+ *   Sbar_L = 2 (S_L - y);  below:  Bbar_l = Hbar_l H_{l-1}^T  (Sbar_l = Bbar_l, transposed when literal)
+ *   Abar   = S (Sbar - rowsum(S Sbar)),    hbar_l = (Abar + Abar^T) h_l
+ *   Zbar_l = hbar_l^T H_{l-1},             Hbar_{l-1} = hbar_l Z_l + B_l^T Hbar_l
+ *
+ * The same function as src/model/attention.c, which is the reference: tests hold one to the other.
+ */
+#include "core/isa.h"
+#include "core/lanes.h"
+#include "train/batch.h"
+
+void STAIR_HOT(stair_attention_batch)(const stair_attention *a, const double *z, const double *target,
+                                      const double *weight, double *scratch, double *y, double *loss,
+                                      double *grad_z);
+
+/* The tape of one layer; all arrays (rows, columns) of lanes. */
+typedef struct {
+    lanes *mixed; /* (M, M): H_{l-1} */
+    lanes *s;     /* (M, M): S_l */
+    lanes *h;     /* (M, P_l) */
+} tape;
+
+LANES_INLINE tape tape_of(const stair_attention *a, int layer, lanes *scratch)
+{
+    int m = a->tokens;
+    lanes *at = scratch + (2 * m * m) * layer + m * a->row[layer];
+    return (tape){at, at + m * m, at + 2 * m * m};
+}
+
+LANES_INLINE lanes zed(const double *z, const stair_attention *a, int row, int token)
+{
+    return lanes_load(z + (row * a->tokens + token) * LANES);
+}
+
+LANES_INLINE void softmax_row(int m, lanes *row)
+{
+    lanes top = row[0], sum = {0};
+    for (int j = 1; j < m; j++) top = lanes_max(top, row[j]);
+    for (int j = 0; j < m; j++) {
+        row[j] = lanes_exp(row[j] - top);
+        sum += row[j];
+    }
+    lanes scale = 1.0 / sum;
+    for (int j = 0; j < m; j++) row[j] *= scale;
+}
+
+LANES_INLINE void forward_layer(const stair_attention *a, int l, const double *z, tape t)
+{
+    int m = a->tokens, rank = a->rank[l];
+    for (int i = 0; i < m; i++)
+        for (int k = 0; k < rank; k++) {
+            lanes sum = {0};
+            for (int j = 0; j < m; j++) sum += t.mixed[i * m + j] * zed(z, a, a->row[l] + k, j);
+            t.h[i * rank + k] = sum;
+        }
+    for (int i = 0; i < m; i++) {
+        for (int j = 0; j < m; j++) {
+            lanes sum = {0};
+            for (int k = 0; k < rank; k++) sum += t.h[i * rank + k] * t.h[j * rank + k];
+            t.s[i * m + j] = sum;
+        }
+        if (!a->linear) softmax_row(m, t.s + i * m);
+    }
+}
+
+/* element (i, j) of B_l = c 1 + S_l, or c 1 + S_l^T */
+LANES_INLINE lanes mixing(const stair_attention *a, tape t, int i, int j)
+{
+    int m = a->tokens;
+    lanes s = a->literal ? t.s[j * m + i] : t.s[i * m + j];
+    return i == j ? s + a->skip : s;
+}
+
+LANES_INLINE void mix(const stair_attention *a, tape t, lanes *next)
+{
+    int m = a->tokens;
+    for (int i = 0; i < m; i++)
+        for (int j = 0; j < m; j++) {
+            lanes sum = {0};
+            for (int k = 0; k < m; k++) sum += mixing(a, t, i, k) * t.mixed[k * m + j];
+            next[i * m + j] = sum;
+        }
+}
+
+/* grad_s (M, M): on S in, on A = h h^T out */
+LANES_INLINE void through_softmax(int m, const lanes *s, lanes *grad_s)
+{
+    for (int i = 0; i < m; i++) {
+        lanes dot = {0};
+        for (int j = 0; j < m; j++) dot += grad_s[i * m + j] * s[i * m + j];
+        for (int j = 0; j < m; j++) grad_s[i * m + j] = s[i * m + j] * (grad_s[i * m + j] - dot);
+    }
+}
+
+/* grad_h (M, rank) */
+LANES_INLINE void through_scores(int m, int rank, const lanes *h, const lanes *grad_a, lanes *grad_h)
+{
+    for (int i = 0; i < m; i++)
+        for (int k = 0; k < rank; k++) {
+            lanes sum = {0};
+            for (int j = 0; j < m; j++) sum += (grad_a[i * m + j] + grad_a[j * m + i]) * h[j * rank + k];
+            grad_h[i * rank + k] = sum;
+        }
+}
+
+/* grad_s = grad_mixed H_{l-1}^T and next = B_l^T grad_mixed, for the gradient grad_mixed on H_l */
+LANES_INLINE void through_mixing(const stair_attention *a, tape t, const lanes *grad_mixed, lanes *grad_s,
+                                 lanes *next)
+{
+    int m = a->tokens;
+    for (int i = 0; i < m; i++)
+        for (int j = 0; j < m; j++) {
+            lanes on_b = {0}, on_mixed = {0};
+            for (int k = 0; k < m; k++) {
+                on_b += grad_mixed[i * m + k] * t.mixed[j * m + k];
+                on_mixed += mixing(a, t, k, i) * grad_mixed[k * m + j];
+            }
+            grad_s[a->literal ? j * m + i : i * m + j] = on_b;
+            next[i * m + j] = on_mixed;
+        }
+}
+
+/* grad_z rows of layer l, and next (M, M) += hbar Z_l */
+LANES_INLINE void through_input(const stair_attention *a, int l, const double *z, tape t, const lanes *grad_h,
+                                lanes *next, double *grad_z)
+{
+    int m = a->tokens, rank = a->rank[l];
+    for (int k = 0; k < rank; k++)
+        for (int j = 0; j < m; j++) {
+            lanes sum = {0}, value = zed(z, a, a->row[l] + k, j);
+            for (int i = 0; i < m; i++) {
+                sum += t.mixed[i * m + j] * grad_h[i * rank + k];
+                next[i * m + j] += grad_h[i * rank + k] * value;
+            }
+            lanes_store(grad_z + ((a->row[l] + k) * m + j) * LANES, sum);
+        }
+}
+
+LANES_INLINE void backward(const stair_attention *a, const double *z, lanes *scratch, lanes *work,
+                           double *grad_z)
+{
+    int m = a->tokens, last = a->layers - 1;
+    lanes *grad_s = work, *grad_mixed = work + m * m, *next = work + 2 * m * m, *grad_h = work + 3 * m * m;
+    for (int l = last; l >= 0; l--) {
+        tape t = tape_of(a, l, scratch);
+        if (l < last)
+            through_mixing(a, t, grad_mixed, grad_s, next);
+        else
+            memset(next, 0, sizeof(lanes) * (size_t)(m * m));
+        if (!a->linear) through_softmax(m, t.s, grad_s);
+        through_scores(m, a->rank[l], t.h, grad_s, grad_h);
+        through_input(a, l, z, t, grad_h, next, grad_z);
+        lanes *swap = grad_mixed;
+        grad_mixed = next;
+        next = swap;
+    }
+}
+
+void STAIR_HOT(stair_attention_batch)(const stair_attention *a, const double *z, const double *target,
+                                      const double *weight, double *scratch, double *y, double *loss,
+                                      double *grad_z)
+{
+    int m = a->tokens, last = a->layers - 1;
+    lanes *memory = (lanes *)scratch,
+          *work = memory + (2 * m * m) * a->layers + m * (a->row[last] + a->rank[last]);
+    lanes *first = tape_of(a, 0, memory).mixed;
+    for (int i = 0; i < m * m; i++) first[i] = lanes_set(i % (m + 1) == 0);
+    for (int l = 0; l <= last; l++) {
+        tape t = tape_of(a, l, memory);
+        forward_layer(a, l, z, t);
+        if (l < last) mix(a, t, tape_of(a, l + 1, memory).mixed);
+    }
+    tape top = tape_of(a, last, memory);
+    lanes sum = {0}, w = lanes_load(weight);
+    for (int k = 0; k < m * m; k++) {
+        lanes_store(y + k * LANES, top.s[k]);
+        lanes residual = top.s[k] - lanes_load(target + k * LANES);
+        sum += residual * residual;
+        work[k] = 2.0 * w * residual;
+    }
+    lanes_store(loss, w * sum);
+    if (grad_z) backward(a, z, memory, work, grad_z);
+}

@@ -1,0 +1,348 @@
+/* Stochastic gradient descent on a teacher, several runs side by side.
+ *
+ *   w <- w - eta (1/D) sum_{B} grad_w |y* - y(w)|^2 - decay w,   each batch B used `repeat` times
+ *
+ * with decay = eta lambda (coupled, what PyTorch's SGD does and the paper's figure was made with) or
+ * lambda (as the paper prints it).  A run is sequential; runs are shared among threads, so results do
+ * not depend on their number.
+ */
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "core/parallel.h"
+#include "core/rng.h"
+#include "train/sgd.h"
+#include "train/state_file.h"
+
+stair_sgd_options stair_sgd_defaults(void)
+{
+    return (stair_sgd_options){.dim = 500,
+                               .alpha = 15,
+                               .rate = 15,
+                               .weight_decay = -1,
+                               .coupled = true,
+                               .start = 0.9,
+                               .batch = 200,
+                               .repeat = 3,
+                               .epochs = 1700,
+                               .test = 2000,
+                               .points = 8,
+                               .settle = 0.5,
+                               .seeds = 1,
+                               .seed = 1,
+                               .checkpoint_every = 30};
+}
+
+static stair_status refuse(stair_context *context, const char *name, const char *range, double value)
+{
+    return stair_fail(context, STAIR_BAD_INPUT, "%s must be %s, not %.15g", name, range, value);
+}
+
+stair_status stair_sgd_check(stair_context *context, const stair_sgd_options *o)
+{
+    if (o->dim < 1 || o->dim > 1 << 24) return refuse(context, "dim", "between 1 and 2^24", o->dim);
+    if (!(o->alpha >= 0) || o->alpha > 1e9) return refuse(context, "alpha", "between 0 and 1e9", o->alpha);
+    if (stair_sgd_samples(o) > UINT32_MAX)
+        return refuse(context, "alpha * dim", "below 2^32", o->alpha * o->dim);
+    if (!isfinite(o->rate) || o->rate < 0) return refuse(context, "rate", "finite and not negative", o->rate);
+    if (!isfinite(o->weight_decay)) return refuse(context, "weight-decay", "finite", o->weight_decay);
+    if (!isfinite(o->start) || o->start < 0)
+        return refuse(context, "start", "finite and not negative", o->start);
+    if (o->batch < 1) return refuse(context, "batch", "at least 1", o->batch);
+    if (o->repeat < 1) return refuse(context, "repeat", "at least 1", o->repeat);
+    if (o->epochs < 0) return refuse(context, "epochs", "at least 0", o->epochs);
+    if (o->test < 0) return refuse(context, "test", "at least 0", o->test);
+    if (o->points < 1 || o->points > 10000)
+        return refuse(context, "points", "between 1 and 10000", o->points);
+    if (!(o->settle > 0 && o->settle < 1)) return refuse(context, "settle", "between 0 and 1", o->settle);
+    if (o->seeds < 1 || o->seeds > 100000) return refuse(context, "seeds", "between 1 and 100000", o->seeds);
+    if (o->resume && !o->checkpoint)
+        return stair_fail(context, STAIR_BAD_INPUT, "resume needs a checkpoint file");
+    return STAIR_OK;
+}
+
+/* What the threads share. */
+typedef struct {
+    const stair_model *model;
+    const stair_sgd_options *options;
+    stair_sgd_result *result;
+    uint64_t fingerprint;
+    pthread_mutex_t lock;
+    double done; /* batches of all runs */
+    bool stop;
+} job;
+
+static bool go_on(job *shared, stair_context *local, double batches)
+{
+    pthread_mutex_lock(&shared->lock);
+    shared->done += batches;
+    double total = (double)shared->result->runs, each = (double)stair_sgd_batches(shared->options);
+    double done = each > 0 ? shared->done / each : total;
+    pthread_mutex_unlock(&shared->lock);
+    bool go = stair_context_progress(local, done, total);
+    pthread_mutex_lock(&shared->lock);
+    if (!go) shared->stop = true;
+    go = !shared->stop;
+    pthread_mutex_unlock(&shared->lock);
+    return go;
+}
+
+/* Fisher-Yates with the numbers of (seed, BATCH, epoch). */
+static void shuffle(stair_descent *d, int64_t epoch)
+{
+    uint32_t n = (uint32_t)d->train.count;
+    d->ordered = epoch;
+    for (uint32_t i = 0; i < n; i++) d->order[i] = i;
+    for (uint32_t i = n; i > 1; i--) {
+        double u[2];
+        stair_rng_uniform2(d->seed, STAIR_RNG_BATCH, (uint64_t)epoch, i, u);
+        uint32_t j = (uint32_t)(u[0] * i);
+        uint32_t swap = d->order[i - 1];
+        d->order[i - 1] = d->order[j];
+        d->order[j] = swap;
+    }
+}
+
+/* The samples of the current batch: a range of blocks of `train`, or of `mixed` when shuffled. */
+static const stair_samples *choose(stair_descent *d, size_t *first, size_t *last)
+{
+    size_t size = (size_t)d->options->batch, count = d->train.count, per_epoch = (count + size - 1) / size;
+    size_t at = (size_t)d->batch % per_epoch * size, end = at + size < count ? at + size : count;
+    int lane;
+    if (!d->options->shuffle) {
+        *first = stair_samples_block(&d->train, at, &lane);
+        *last = stair_samples_block(&d->train, end - 1, &lane) + 1;
+        return &d->train;
+    }
+    int64_t epoch = d->batch / (int64_t)per_epoch;
+    if (d->ordered != epoch) shuffle(d, epoch);
+    memset(d->mixed.weight, 0, d->mixed.blocks * STAIR_GROUP * sizeof(double));
+    for (size_t i = at; i < end; i++) {
+        stair_samples_copy(&d->net, &d->train, d->order[i], &d->mixed, i - at);
+        d->mixed.weight[i - at] = 1; /* a batch of its own: block and lane are the place in it */
+    }
+    *first = 0;
+    *last = (end - at + STAIR_GROUP - 1) / STAIR_GROUP;
+    return &d->mixed;
+}
+
+static double decay(const stair_sgd_options *o)
+{
+    double lambda = o->weight_decay < 0 ? 0.07 / o->dim : o->weight_decay;
+    return o->coupled ? o->rate * lambda : lambda;
+}
+
+bool stair_descent_batch(stair_descent *d)
+{
+    size_t first, last, n = (size_t)d->net.indices * (size_t)d->net.dim;
+    size_t padded = (size_t)d->net.indices * (size_t)d->net.stride;
+    const stair_samples *samples = choose(d, &first, &last);
+    double keep = 1 - decay(d->options), rate = d->options->rate / d->net.dim, sum = 0;
+    for (int step = 0; step < d->options->repeat; step++) {
+        stair_net_set_weights(&d->net, d->weights, &d->work);
+        memset(d->work.gradient, 0, padded * sizeof(double));
+        stair_net_loss(&d->net, samples, first, last, true, &d->work);
+        stair_net_gradient(&d->net, &d->work, d->gradient);
+        for (size_t i = 0; i < n; i++) d->weights[i] = keep * d->weights[i] - rate * d->gradient[i];
+    }
+    for (size_t i = 0; i < n; i++) sum += d->weights[i] * 0; /* NaN when any is not finite */
+    d->batch++;
+    return sum == 0;
+}
+
+/* The next number of batches after which a record is due: 0, then ten to the k/points. */
+static int64_t next_record(int64_t batch, int points)
+{
+    for (int k = 0;; k++) {
+        double at = ceil(pow(10, (double)k / points));
+        if (at > (double)batch) return (int64_t)at;
+    }
+}
+
+static stair_status save(stair_context *context, const char *path, uint64_t fingerprint,
+                         const stair_descent *d)
+{
+    stair_state state = {0};
+    stair_state_put(&state, &d->batch, sizeof d->batch);
+    stair_state_put(&state, &d->out->diverged, sizeof d->out->diverged);
+    stair_state_put(&state, d->weights, (size_t)d->net.indices * (size_t)d->net.dim * sizeof(double));
+    stair_state_put(&state, &d->out->count, sizeof d->out->count);
+    stair_state_put(&state, d->out->history, (size_t)d->out->count * sizeof *d->out->history);
+    stair_status status = stair_state_save(context, path, fingerprint, &state);
+    stair_state_free(&state);
+    return status;
+}
+
+static stair_status restore(stair_context *context, const char *path, uint64_t fingerprint, stair_descent *d)
+{
+    stair_state state;
+    bool found;
+    stair_status status = stair_state_load(context, path, fingerprint, &state, &found);
+    if (status == STAIR_OK && found) {
+        stair_state_get(&state, &d->batch, sizeof d->batch);
+        stair_state_get(&state, &d->out->diverged, sizeof d->out->diverged);
+        stair_state_get(&state, d->weights, (size_t)d->net.indices * (size_t)d->net.dim * sizeof(double));
+        stair_state_get(&state, &d->out->count, sizeof d->out->count);
+        size_t size = (size_t)d->out->count * sizeof *d->out->history;
+        if (!state.failed && size == state.size - state.at) d->out->history = malloc(size + 1);
+        if (!d->out->history)
+            status = stair_fail(context, STAIR_FAILED, "%s: checkpoint cannot be read", path);
+        else
+            stair_state_get(&state, d->out->history, size);
+    }
+    stair_state_free(&state);
+    if (status != STAIR_OK) d->out->count = 0;
+    return status;
+}
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* From where the run stands to its end, or to a request to stop, which leaves a checkpoint. */
+static stair_status run(job *shared, stair_context *local, stair_descent *d, const char *file)
+{
+    double saved = now();
+    int64_t reported = 0;
+    int points = d->options->points;
+    if (d->batch == 0 && d->out->count == 0) STAIR_TRY(stair_descent_record(local, d));
+    int64_t due = next_record(d->batch, points);
+    while (d->batch < d->batches && !d->out->diverged) {
+        d->out->diverged = !stair_descent_batch(d);
+        if (d->batch == due || d->batch == d->batches || d->out->diverged) {
+            STAIR_TRY(stair_descent_record(local, d));
+            due = next_record(d->batch, points);
+        }
+        if (d->batch % 64 && d->batch < d->batches) continue;
+        bool go = go_on(shared, local, (double)(d->batch - reported));
+        reported = d->batch;
+        if (file && (!go || now() - saved > d->options->checkpoint_every)) {
+            STAIR_TRY(save(local, file, shared->fingerprint, d));
+            saved = now();
+        }
+        if (!go) return stair_fail(local, STAIR_FAILED, "stopped on request");
+    }
+    return file ? save(local, file, shared->fingerprint, d) : STAIR_OK;
+}
+
+static void settle(stair_sgd_run *out, int layers, double level)
+{
+    for (int l = 0; l < layers; l++) {
+        out->settled[l] = INFINITY;
+        for (int i = out->count - 1; i >= 0 && out->history[i].cosine[l] >= level; i--)
+            out->settled[l] = out->history[i].epoch;
+    }
+}
+
+static stair_status one_run(void *user, size_t block, int thread, stair_context *local)
+{
+    (void)thread;
+    job *shared = user;
+    const stair_sgd_options *o = shared->options;
+    stair_sgd_run *out = &shared->result->run[block];
+    stair_descent d;
+    char *file = o->checkpoint ? stair_state_name(o->checkpoint, block) : NULL;
+    if (o->checkpoint && !file) return stair_fail(local, STAIR_NO_MEMORY, "out of memory");
+    out->seed = o->seed + block;
+    stair_status status = stair_descent_open(local, shared->model, o, out->seed, out, &d);
+    if (status == STAIR_OK && o->resume) status = restore(local, file, shared->fingerprint, &d);
+    if (status == STAIR_OK) status = run(shared, local, &d, file);
+    if (status == STAIR_OK) {
+        settle(out, shared->result->layers, o->settle);
+        out->weights = d.weights;
+        d.weights = NULL;
+    }
+    stair_descent_close(&d);
+    free(file);
+    return status;
+}
+
+/* Everything that decides the numbers, in words. */
+static uint64_t fingerprint(const stair_model *model, const stair_sgd_options *o)
+{
+    char text[640];
+    snprintf(text, sizeof text, "sgd %s %d %.17g %.17g %.17g %d %.17g %d %d %d %d %d %d %d %llu",
+             stair_model_spec(model), o->dim, o->alpha, o->rate, o->weight_decay, o->coupled, o->start,
+             o->batch, o->repeat, o->epochs, o->shuffle, o->double_data, o->test, o->points,
+             (unsigned long long)o->seed);
+    return stair_state_fingerprint(text);
+}
+
+stair_status stair_sgd(stair_context *context, const stair_model *model, const stair_sgd_options *options,
+                       stair_sgd_result **result)
+{
+    *result = NULL;
+    STAIR_TRY(stair_sgd_check(context, options));
+    if (!model->ops->gradient)
+        return stair_fail(context, STAIR_UNSUPPORTED, "%s has no gradient to descend", model->info.name);
+    stair_sgd_result *r = calloc(1, sizeof *r);
+    if (r) r->run = calloc((size_t)options->seeds, sizeof *r->run);
+    if (!r || !r->run) {
+        free(r);
+        return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+    }
+    r->runs = options->seeds;
+    r->layers = model->info.layers;
+    r->indices = model->info.indices;
+    r->dim = options->dim;
+    r->samples = stair_sgd_samples(options);
+    job shared = {
+        .model = model, .options = options, .result = r, .fingerprint = fingerprint(model, options)};
+    pthread_mutex_init(&shared.lock, NULL);
+    stair_status status = stair_parallel(context, (size_t)r->runs, one_run, &shared);
+    pthread_mutex_destroy(&shared.lock);
+    *result = r;
+    if (status != STAIR_OK) stair_sgd_result_destroy(result);
+    return status;
+}
+
+void stair_sgd_result_destroy(stair_sgd_result **result)
+{
+    if (!*result) return;
+    for (int k = 0; k < (*result)->runs; k++) {
+        free((*result)->run[k].history);
+        free((*result)->run[k].weights);
+    }
+    free((*result)->run);
+    free(*result);
+    *result = NULL;
+}
+
+stair_status stair_sgd_gradient(stair_context *context, const stair_model *model, int dim, size_t n,
+                                const double *x, const double *y, const double *weights, double *loss,
+                                double *gradient)
+{
+    if (dim < 1 || n < 1)
+        return stair_fail(context, STAIR_BAD_INPUT, "a gradient needs dim and n of at least 1");
+    if (!model->ops->gradient)
+        return stair_fail(context, STAIR_UNSUPPORTED, "%s has no gradient to descend", model->info.name);
+    stair_net net = stair_net_of(model, dim, false);
+    stair_net_work work;
+    stair_samples samples;
+    STAIR_TRY(stair_net_work_create(context, &net, &work));
+    stair_status status = stair_samples_create(context, &net, n, STAIR_GROUP, &samples);
+    if (status == STAIR_OK) {
+        size_t outputs = (size_t)net.outputs, rows = (size_t)net.tokens * (size_t)dim;
+        for (size_t i = 0; i < n; i++) {
+            stair_samples_set_x(&net, &samples, i, x + i * rows);
+            for (size_t k = 0; k < outputs; k++)
+                samples.y[(i / STAIR_GROUP * outputs + k) * STAIR_GROUP + i % STAIR_GROUP] =
+                    y[i * outputs + k];
+        }
+        memset(work.gradient, 0, (size_t)net.indices * (size_t)net.stride * sizeof(double));
+        stair_net_set_weights(&net, weights, &work);
+        *loss = stair_net_loss(&net, &samples, 0, samples.blocks, gradient != NULL, &work) / (double)n;
+        if (gradient) stair_net_gradient(&net, &work, gradient);
+        for (size_t i = 0; gradient && i < (size_t)net.indices * (size_t)dim; i++) gradient[i] /= (double)n;
+        stair_samples_destroy(&samples);
+    }
+    stair_net_work_destroy(&work);
+    return status;
+}

@@ -1,0 +1,170 @@
+/* One batch of training, the evaluation after an epoch, and the state that a checkpoint keeps.
+ *
+ * Invariant: row r of the embedding and its moments stand as after step last[r]; stair_adamw_idle brings
+ * them to any later step.  A row is brought up before it is read, so the trajectory is that of dense
+ * AdamW on the whole embedding.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "core/rng.h"
+#include "train/train.h"
+
+static void bring(stair_training *t, int row, int64_t step)
+{
+    size_t d = (size_t)t->c->dim8, at = (size_t)row * d;
+    stair_adamw_idle(&t->adam, t->last[row], step, d, t->c->embedding + at, t->row_m + at, t->row_v + at);
+    t->last[row] = step;
+}
+
+static void shuffle(stair_training *t, int64_t epoch)
+{
+    memcpy(t->order, t->split + t->held_out, (size_t)t->trained_on * sizeof *t->order);
+    for (int i = t->trained_on; i > 1; i--) {
+        double u[2];
+        stair_rng_uniform2(t->seed, STAIR_RNG_BATCH, (uint64_t)epoch, (uint64_t)i, u);
+        int j = (int)(u[0] * i), swap = t->order[i - 1];
+        t->order[i - 1] = t->order[j];
+        t->order[j] = swap;
+    }
+    t->ordered = epoch;
+}
+
+/* The distinct tokens of the batch, each with the sum of the gradients of its positions. */
+static void collect_tokens(stair_training *t)
+{
+    t->uses = 0;
+    for (int r = 0; r < t->pass.rows; r++) {
+        int id = t->pass.id[r];
+        if (t->slot[id] >= 0) continue;
+        t->slot[id] = t->uses;
+        t->used[t->uses++] = id;
+    }
+}
+
+static void sum_tokens(stair_training *t)
+{
+    size_t d = (size_t)t->c->dim8;
+    memset(t->row_gradient, 0, (size_t)t->uses * d * sizeof(double));
+    for (int r = 0; r < t->pass.rows; r++) {
+        double *sum = t->row_gradient + (size_t)t->slot[t->pass.id[r]] * d;
+        for (size_t i = 0; i < d; i++) sum[i] += t->pass.grad_x[(size_t)r * d + i];
+    }
+}
+
+void stair_training_step(stair_training *t)
+{
+    stair_classifier *c = t->c;
+    size_t d = (size_t)c->dim8;
+    int64_t epoch = t->step / t->per_epoch, now = t->step + 1;
+    int first = (int)(t->step % t->per_epoch) * t->options->batch, left = t->trained_on - first, correct;
+    int n = left < t->options->batch ? left : t->options->batch;
+    if (t->ordered != epoch) shuffle(t, epoch);
+    stair_pass_load(c, t->questions, t->order + first, 0, n, &t->pass);
+    for (int s = 0; s < n; s++) t->label[s] = t->questions->label[t->order[first + s]];
+    collect_tokens(t);
+    for (int u = 0; u < t->uses; u++) bring(t, t->used[u], now - 1);
+    stair_pass_forward(c, &t->pass);
+    t->loss += n * stair_pass_loss(c, &t->pass, t->label, &correct);
+    t->correct += correct;
+    t->seen += n;
+    stair_pass_backward(c, &t->pass, t->label);
+    sum_tokens(t);
+    stair_adamw_step(&t->adam, now, c->dense, c->parameters, t->m, t->v, t->pass.gradient);
+    for (int u = 0; u < t->uses; u++) {
+        size_t at = (size_t)t->used[u] * d;
+        stair_adamw_step(&t->adam, now, d, c->embedding + at, t->row_m + at, t->row_v + at,
+                         t->row_gradient + (size_t)u * d);
+        t->last[t->used[u]] = now;
+        t->slot[t->used[u]] = -1;
+    }
+    t->step = now;
+}
+
+void stair_training_evaluate(stair_training *t)
+{
+    double loss = 0;
+    int right = 0;
+    for (int first = 0; first < t->held_out; first += t->options->batch) {
+        int left = t->held_out - first, n = left < t->options->batch ? left : t->options->batch, correct;
+        stair_pass_load(t->c, t->questions, t->split + first, 0, n, &t->pass);
+        for (int r = 0; r < t->pass.rows; r++) bring(t, t->pass.id[r], t->step);
+        for (int s = 0; s < n; s++) t->label[s] = t->questions->label[t->split[first + s]];
+        stair_pass_forward(t->c, &t->pass);
+        loss += n * stair_pass_loss(t->c, &t->pass, t->label, &correct);
+        right += correct;
+    }
+    t->out->epoch[t->out->epochs] = (stair_train_epoch){
+        .epoch = t->out->epochs + 1,
+        .train_loss = t->loss / t->seen,
+        .train_accuracy = (double)t->correct / t->seen,
+        .validation_loss = t->held_out ? loss / t->held_out : NAN,
+        .validation_accuracy = t->held_out ? (double)right / t->held_out : NAN,
+    };
+    t->out->epochs++;
+    t->loss = 0;
+    t->correct = t->seen = 0;
+}
+
+/* Either direction through one list, so that what is written is what is read. */
+typedef void transfer(stair_state *state, void *bytes, size_t size);
+
+static void state_put(stair_state *state, void *bytes, size_t size)
+{
+    stair_state_put(state, bytes, size);
+}
+
+static void transfer_common(stair_training *t, stair_state *state, transfer *move)
+{
+    stair_classifier *c = t->c;
+    size_t one = (size_t)(c->layers * c->rank) * (size_t)c->dim * sizeof(float);
+    int most = t->options->epochs * t->options->points + 1;
+    move(state, &t->step, sizeof t->step);
+    move(state, &t->loss, sizeof t->loss);
+    move(state, &t->correct, sizeof t->correct);
+    move(state, &t->seen, sizeof t->seen);
+    move(state, &t->out->epochs, sizeof t->out->epochs);
+    move(state, &t->out->snapshots, sizeof t->out->snapshots);
+    if (t->step < 0 || t->step > t->steps || t->out->epochs < 0 || t->out->epochs > t->options->epochs ||
+        t->out->snapshots < 0 || t->out->snapshots > most)
+        state->failed = true;
+    if (state->failed) return;
+    move(state, t->out->epoch, (size_t)t->out->epochs * sizeof *t->out->epoch);
+    move(state, t->out->snapshot, (size_t)t->out->snapshots * sizeof *t->out->snapshot);
+    move(state, t->snapshots, (size_t)t->out->snapshots * one);
+    move(state, c->parameters, c->dense * sizeof(double));
+    move(state, t->m, c->dense * sizeof(double));
+    move(state, t->v, c->dense * sizeof(double));
+}
+
+static void transfer_row(stair_training *t, stair_state *state, transfer *move, int row)
+{
+    size_t d = (size_t)t->c->dim8, at = (size_t)row * d;
+    move(state, &t->last[row], sizeof t->last[row]);
+    move(state, t->c->embedding + at, d * sizeof(double));
+    move(state, t->row_m + at, d * sizeof(double));
+    move(state, t->row_v + at, d * sizeof(double));
+}
+
+/* Rows still as first drawn are drawn again from the seed, not stored. */
+void stair_training_put(const stair_training *training, stair_state *state)
+{
+    stair_training copy = *training;
+    transfer_common(&copy, state, state_put);
+    for (int r = 0; r < copy.c->vocab; r++) {
+        if (copy.last[r] == 0) continue;
+        stair_state_put(state, &r, sizeof r);
+        transfer_row(&copy, state, state_put, r);
+    }
+}
+
+void stair_training_get(stair_training *t, stair_state *state)
+{
+    transfer_common(t, state, stair_state_get);
+    while (!state->failed && state->at < state->size) {
+        int row = -1;
+        stair_state_get(state, &row, sizeof row);
+        if (row < 0 || row >= t->c->vocab) state->failed = true;
+        if (!state->failed) transfer_row(t, state, stair_state_get, row);
+    }
+}
