@@ -1,5 +1,4 @@
 /* Context: threads, progress callback, and the one place where messages are kept. */
-#define _POSIX_C_SOURCE 200809L
 #include "core/context.h"
 
 #include <stdarg.h>

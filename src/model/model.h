@@ -7,8 +7,9 @@
  *   Z_out = avg over charts and mirror of  integral du weight(u) N(Z(u); omega, V).
  *
  * The first `free_rows` rows of Z are coordinates themselves: u[r*M + m] = Z[r][m]; the remaining
- * `dim - free_rows*M` coordinates and the label fix the other rows.  free_rows = P with a
- * likelihood for weight serves noisy and discrete outputs; dim = 0 is a finite fibre.
+ * `dim - free_rows*M` coordinates and the label fix the other rows.  dim = 0 is a finite fibre.
+ * A noisy output has no fibre but a likelihood on all of Z: free_rows = P, and `residuals` rows
+ * r(u) follow Z, adding -|r|^2/2 to the exponent.
  */
 #ifndef STAIR_MODEL_MODEL_H
 #define STAIR_MODEL_MODEL_H
@@ -29,7 +30,9 @@ typedef struct stair_fibre {
     int dim;        /* coordinates */
     int free_rows;  /* rows of Z that are coordinates */
     int charts;     /* disjoint pieces that need a chart of their own (reflections) */
+    int residuals;  /* rows after Z: standardised residuals of a noisy output */
     bool mirrored;  /* (free rows, -other rows) lies on the fibre as well */
+    double outer[2]; /* two coordinates: unit direction over which narrow ridges are graphs */
     double *data;   /* per-sample numbers of the model, `fibre_size` of them */
 } stair_fibre;
 
@@ -48,7 +51,8 @@ typedef struct stair_model_ops {
      * message of a failure names the reason; the caller adds the sample. */
     stair_status (*fibre_open)(stair_context *context, const struct stair_model *model, const double *label,
                                const double *omega, stair_fibre *fibre);
-    /* Z (P rows x M x block) and weight (block) at n <= STAIR_BLOCK nodes; free rows are copied. */
+    /* The dependent rows of Z and the weight (STAIR_BLOCK) at the first n nodes of a block (whole lanes
+     * are computed).  z has P*M + residuals rows; the free rows are the caller's to copy. */
     void (*fibre_map)(const stair_fibre *fibre, int chart, int n, const double *u, double *z, double *weight);
 } stair_model_ops;
 
@@ -63,8 +67,11 @@ struct stair_model {
 
 extern const stair_model_ops *const stair_model_registry[]; /* ended by NULL */
 
-/* Output noise turns any model into a likelihood on all of Z: src/model/noisy.c. */
-extern const stair_model_ops stair_noisy_ops;
+/* The fibre of a sample of any model: its own, or with output noise the likelihood of noisy.c. */
+stair_status stair_fibre_create(stair_context *context, const stair_model *model, stair_fibre *fibre);
+stair_status stair_fibre_open(stair_context *context, const double *label, const double *omega, stair_fibre *fibre);
+void stair_fibre_map(const stair_fibre *fibre, int chart, int n, const double *u, double *z, double *weight);
+void stair_fibre_destroy(stair_fibre *fibre);
 
 /* Closest of the candidates to `word` ("did you mean"), or NULL when none is close. */
 const char *stair_closest(const char *word, const char *const *candidates);

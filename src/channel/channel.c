@@ -1,0 +1,230 @@
+/* The output channel: which rule serves a sample, batches and threads.
+ *
+ *   dim = 0        exact
+ *   dim 1 to 4     lattice; where that does not converge, nested (dim 2) or sampling
+ *   otherwise      sampling
+ *
+ * One thread serves a sample from beginning to end, so results cannot depend on their number. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "channel/rules.h"
+#include "core/parallel.h"
+
+#define SAMPLES_PER_BLOCK 32
+
+static const char *const rule_names[STAIR_RULES] = {"exact", "lattice", "nested", "sampling"};
+
+const char *stair_channel_method_name(int method)
+{
+    return method >= 0 && method < STAIR_RULES ? rule_names[method] : NULL;
+}
+
+stair_channel_options stair_channel_defaults(void)
+{
+    return (stair_channel_options){.precision = 1e-6, .max_nodes = 1 << 20, .cutoff = 6, .seed = 1, .method = "auto"};
+}
+
+static int method_number(const char *name)
+{
+    for (int k = 0; k < STAIR_RULES; k++)
+        if (!strcmp(name, rule_names[k])) return k;
+    return -1;
+}
+
+stair_status stair_channel_check(stair_context *context, const stair_channel_options *options)
+{
+    if (!(options->precision >= 1e-13 && options->precision <= 1))
+        return stair_fail(context, STAIR_BAD_INPUT, "precision must be between 1e-13 and 1, not %g", options->precision);
+    if (options->max_nodes < 256)
+        return stair_fail(context, STAIR_BAD_INPUT, "max_nodes must be at least 256, not %lld", (long long)options->max_nodes);
+    if (!(options->cutoff >= 0 && options->cutoff <= 600))
+        return stair_fail(context, STAIR_BAD_INPUT, "cutoff must be between 0 and 600, not %g", options->cutoff);
+    if (!options->method || (strcmp(options->method, "auto") && method_number(options->method) < 0))
+        return stair_fail(context, STAIR_BAD_INPUT, "method must be auto, exact, lattice, nested or sampling, not '%s'",
+                          options->method ? options->method : "");
+    return STAIR_OK;
+}
+
+stair_status stair_worker_create(stair_context *context, const stair_model *model, stair_worker *w)
+{
+    memset(w, 0, sizeof *w);
+    STAIR_TRY(stair_integrand_create(context, model, &w->f));
+    size_t count = (size_t)w->f.count, size = (size_t)w->f.size;
+    w->memory = calloc(4 * count + 3 * (size + size * size), sizeof(double));
+    if (!w->memory || stair_modes_create(context, &w->f, &w->modes) != STAIR_OK) {
+        stair_worker_destroy(w);
+        return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+    }
+    double *at = w->memory;
+    stair_moments *moments[] = {&w->total, &w->extra, &w->part[0], &w->part[1]};
+    for (int k = 0; k < 4; k++, at += count) moments[k]->sum = at;
+    stair_posterior *posteriors[] = {&w->first, &w->second, &w->spare};
+    for (int k = 0; k < 3; k++) {
+        posteriors[k]->g = at;
+        posteriors[k]->dg = at + size;
+        at += size + size * size;
+    }
+    return STAIR_OK;
+}
+
+void stair_worker_destroy(stair_worker *w)
+{
+    stair_integrand_destroy(&w->f);
+    stair_modes_destroy(&w->modes);
+    free(w->memory);
+    memset(w, 0, sizeof *w);
+}
+
+void stair_rule_origin(stair_worker *w)
+{
+    stair_integrand *f = &w->f;
+    const stair_mode *mode = &w->modes.mode[0];
+    for (int k = 0; k < f->dim; k++) f->nodes.u[(size_t)k * STAIR_BLOCK] = mode->u[k];
+    stair_integrand_energies(f, 1);
+    for (int i = 0; i < f->size; i++) {
+        double b = i < f->shape.free_rows * f->shape.tokens ? 0 : f->nodes.b[(size_t)i * STAIR_BLOCK];
+        f->origin[i] = f->nodes.a[(size_t)i * STAIR_BLOCK] + mode->sign * b;
+    }
+}
+
+bool stair_rule_accept(const stair_integrand *f, const stair_channel_options *options, const stair_posterior *out,
+                       stair_channel_options *goal, stair_rule_result *result)
+{
+    if (!isfinite(result->error)) return true;
+    double sensitivity = stair_posterior_sensitivity(f, out), rounding = stair_integrand_rounding(f);
+    double needed = fmax(options->precision / sensitivity, fmax(1e-13, 10 * rounding));
+    result->converged = result->error <= options->precision || goal->precision <= needed;
+    if (!result->converged && needed < 0.4 * goal->precision) {
+        goal->precision = needed;
+        return false;
+    }
+    result->error += rounding * sensitivity;
+    return true;
+}
+
+stair_rule_result stair_rule_exact(stair_worker *w, stair_posterior *out)
+{
+    stair_integrand *f = &w->f;
+    double top = stair_integrand_energies(f, 1);
+    for (int i = 0; i < f->size; i++) {
+        double b = i < f->shape.free_rows * f->shape.tokens ? 0 : f->nodes.b[(size_t)i * STAIR_BLOCK];
+        f->origin[i] = f->nodes.a[(size_t)i * STAIR_BLOCK] + (f->nodes.plus[0] >= f->nodes.minus[0] ? b : -b);
+    }
+    stair_moments_clear(f, &w->total);
+    stair_integrand_add(f, 1, NULL, top, &w->total);
+    stair_moments_finish(f, &w->total, out);
+    double rounding = stair_integrand_rounding(f) * stair_posterior_sensitivity(f, out);
+    return (stair_rule_result){.error = rounding, .converged = true};
+}
+
+typedef struct {
+    const stair_model *model;
+    const stair_channel_options *options;
+    uint64_t first;
+    size_t n, covs;
+    const double *labels, *omega, *cov;
+    stair_channel_result *result;
+    stair_worker *workers;
+    int method; /* forced, or -1 */
+} channel_job;
+
+static stair_rule_result run_rule(stair_worker *w, const stair_channel_options *options, int rule, stair_posterior *out)
+{
+    memset(w->f.origin, 0, sizeof(double) * (size_t)w->f.size);
+    switch (rule) {
+    case STAIR_RULE_EXACT: return stair_rule_exact(w, out);
+    case STAIR_RULE_LATTICE: return stair_rule_lattice(w, options, out);
+    case STAIR_RULE_NESTED: return stair_rule_nested(w, options, out);
+    default: return stair_rule_sampling(w, options, out);
+    }
+}
+
+/* The rules fit for this fibre, cheapest first. */
+static int candidate_rules(const stair_integrand *f, int forced, int *rules)
+{
+    bool euclidean = f->dim == f->shape.free_rows * f->shape.tokens && !f->shape.residuals && f->fibre.charts == 1;
+    bool fit[STAIR_RULES] = {[STAIR_RULE_EXACT] = f->dim == 0,
+                             [STAIR_RULE_LATTICE] = euclidean && f->dim > 0 && f->dim <= 4,
+                             [STAIR_RULE_NESTED] = euclidean && f->dim == 2,
+                             [STAIR_RULE_SAMPLING] = f->dim > 0};
+    int count = 0;
+    for (int k = 0; k < STAIR_RULES; k++)
+        if (fit[k] && (forced < 0 || forced == k)) rules[count++] = k;
+    return forced < 0 && count > 2 ? 2 : count; /* nested leaves nothing to sampling */
+}
+
+static stair_status evaluate_sample(stair_context *local, const channel_job *job, stair_worker *w, size_t i)
+{
+    stair_integrand *f = &w->f;
+    size_t size = (size_t)f->size, square = (size_t)(f->shape.rows * f->shape.rows);
+    const double *omega = job->omega + i * size, *cov = job->cov + (job->covs == 1 ? 0 : i) * square;
+    for (size_t k = 0; k < size; k++)
+        if (!isfinite(omega[k])) return stair_fail(local, STAIR_BAD_INPUT, "omega entry %zu is %g", k, omega[k]);
+    for (size_t k = 0; k < square; k++)
+        if (!isfinite(cov[k])) return stair_fail(local, STAIR_BAD_INPUT, "covariance entry %zu is %g", k, cov[k]);
+    STAIR_TRY(stair_fibre_open(local, job->labels + i * (size_t)job->model->info.label_size, omega, &f->fibre));
+    if (!stair_integrand_set(f, omega, cov)) return stair_fail(local, STAIR_BAD_INPUT, "covariance is not positive definite");
+
+    stair_channel_result *r = job->result;
+    stair_posterior best = {.g = r->g ? r->g + i * size : w->spare.g, .dg = r->dg ? r->dg + i * size * size : w->spare.dg};
+    int rules[STAIR_RULES], count = candidate_rules(f, job->method, rules), used = 0;
+    double error = INFINITY;
+    if (!count)
+        return stair_fail(local, STAIR_UNSUPPORTED, "method '%s' does not fit this model: %d hidden dimensions",
+                          job->options->method, f->dim);
+    w->sample = job->first + i;
+    f->visited = 0;
+    for (int k = 0; k < count; k++) {
+        stair_rule_result result = run_rule(w, job->options, rules[k], &best);
+        error = result.error;
+        used = rules[k];
+        if (result.converged) break;
+    }
+    if (!isfinite(best.logz))
+        return stair_fail(local, STAIR_UNSUPPORTED, "the posterior given this label could not be integrated");
+    if (r->logz) r->logz[i] = best.logz;
+    if (r->error) r->error[i] = error;
+    if (r->nodes) r->nodes[i] = f->visited;
+    if (r->method) r->method[i] = used;
+    return STAIR_OK;
+}
+
+static stair_status evaluate_block(void *user, size_t block, int thread, stair_context *local)
+{
+    channel_job *job = user;
+    size_t end = (block + 1) * SAMPLES_PER_BLOCK < job->n ? (block + 1) * SAMPLES_PER_BLOCK : job->n;
+    for (size_t i = block * SAMPLES_PER_BLOCK; i < end; i++) {
+        stair_status status = evaluate_sample(local, job, &job->workers[thread], i);
+        if (status != STAIR_OK) {
+            char reason[400];
+            snprintf(reason, sizeof reason, "%.390s", stair_context_message(local));
+            return stair_fail(local, status, "sample %llu: %s", (unsigned long long)(job->first + i), reason);
+        }
+    }
+    return STAIR_OK;
+}
+
+stair_status stair_channel_evaluate(stair_context *context, const stair_model *model,
+                                    const stair_channel_options *options, uint64_t first, size_t n,
+                                    const double *labels, const double *omega, size_t covs, const double *cov,
+                                    stair_channel_result *result)
+{
+    STAIR_TRY(stair_channel_check(context, options));
+    if (covs != 1 && covs != n) return stair_fail(context, STAIR_BAD_INPUT, "%zu covariances for %zu samples", covs, n);
+    if (n == 0) return STAIR_OK;
+    size_t blocks = (n + SAMPLES_PER_BLOCK - 1) / SAMPLES_PER_BLOCK;
+    int width = stair_parallel_width(context, blocks);
+    channel_job job = {.model = model, .options = options, .first = first, .n = n, .covs = covs, .labels = labels,
+                       .omega = omega, .cov = cov, .result = result, .method = method_number(options->method)};
+    job.workers = calloc((size_t)width, sizeof *job.workers);
+    if (!job.workers) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+    stair_status status = STAIR_OK;
+    for (int t = 0; t < width && status == STAIR_OK; t++) status = stair_worker_create(context, model, &job.workers[t]);
+    if (status == STAIR_OK) status = stair_parallel(context, blocks, evaluate_block, &job);
+    for (int t = 0; t < width; t++) stair_worker_destroy(&job.workers[t]);
+    free(job.workers);
+    return status;
+}

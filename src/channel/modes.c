@@ -1,0 +1,407 @@
+/* Modes by Gauss-Newton from many starts.
+ *
+ * The integrand is exp(-|x(u)|^2/2) weight(u) with x the whitened residual, so Gauss-Newton is the
+ * natural step and J^T J the natural width.  When V is small in some direction the distance |x|^2
+ * is steep but still smooth on the scale of one, so a coarse pilot sees every basin; its local
+ * maxima are the starts.  Full steps of bounded length come first: they follow a narrow bent valley
+ * which a descent would have to crawl along.  Damped steps, several to a block of nodes, finish what
+ * does not settle that way. */
+#include "channel/modes.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/matrix.h"
+#include "core/qmc.h"
+
+#define DAMPINGS   8    /* trial steps per iteration: one group of lanes */
+#define ITERATIONS 24
+#define FULL_STEPS 14
+#define STRIDE     0.8  /* longest full step, in prior standard deviations */
+#define CLOSE      0.1  /* a full step below this many standard deviations is the last */
+#define PILOT_SIDE 12   /* two dimensions: grid of this many points a side; more: STAIR_PILOT scattered ones */
+#define PILOT_STEP 0.62
+#define STARTS     20
+#define FEW        6    /* starts that are enough when the pilot resolves the integrand */
+#define STIFF      6.0  /* change of |x| between neighbours of the pilot above which it does not */
+
+stair_status stair_modes_create(stair_context *context, const stair_integrand *f, stair_modes *modes)
+{
+    size_t square = STAIR_MAX_DIM * STAIR_MAX_DIM;
+    (void)f;
+    modes->count = 0;
+    modes->memory = malloc(sizeof(double) * 2 * square * STAIR_MOST_MODES);
+    if (!modes->memory) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+    for (int k = 0; k < STAIR_MOST_MODES; k++) {
+        modes->mode[k].precision = modes->memory + 2 * square * (size_t)k;
+        modes->mode[k].lower = modes->mode[k].precision + square;
+    }
+    return STAIR_OK;
+}
+
+void stair_modes_destroy(stair_modes *modes)
+{
+    free(modes->memory);
+    modes->memory = NULL;
+}
+
+double stair_mode_distance2(int dim, const stair_mode *mode, const double *x)
+{
+    double sum = 0;
+    for (int i = 0; i < dim; i++) {
+        double row = 0;
+        for (int j = 0; j < dim; j++) row += mode->precision[i * dim + j] * (x[j] - mode->u[j]);
+        sum += row * (x[i] - mode->u[i]);
+    }
+    return sum;
+}
+
+/* log of the integrand of one sign at node i of the block evaluated last */
+static double log_value(const stair_integrand *f, int sign, int i)
+{
+    return (sign > 0 ? f->nodes.plus[i] : f->nodes.minus[i]) + log(f->nodes.weight[i]);
+}
+
+static double residual(const stair_integrand *f, int sign, int k, int i)
+{
+    if (k >= f->size) return f->nodes.z[(size_t)k * STAIR_BLOCK + i];
+    double a = f->nodes.a[(size_t)k * STAIR_BLOCK + i];
+    if (k < f->shape.free_rows * f->shape.tokens) return a;
+    return a + sign * f->nodes.b[(size_t)k * STAIR_BLOCK + i];
+}
+
+/* Prior standard deviation of coordinate k: of its row of Z, or one. */
+static double prior_scale(const stair_integrand *f, int k)
+{
+    int p = f->shape.rows, row = k / f->shape.tokens;
+    double variance = 0;
+    if (row >= f->shape.free_rows) return 1;
+    for (int j = 0; j <= row; j++) variance += f->lower[row * p + j] * f->lower[row * p + j];
+    return sqrt(variance);
+}
+
+/* Gradient of -log f and J^T J at mode->u by central differences, a block of nodes at a time. */
+static void linearise(stair_integrand *f, stair_mode *mode, double *gradient)
+{
+    int dim = f->dim, rows = f->size + f->shape.residuals, batch = STAIR_BLOCK / 2 - 1;
+    double step[STAIR_MAX_DIM], log_weight_slope[STAIR_MAX_DIM], bend[STAIR_MAX_DIM];
+    double *jacobian = mode->lower; /* (dim, rows), free until the factor is needed */
+    double centre[STAIR_MAX_INDICES * STAIR_MAX_TOKENS + STAIR_MAX_TOKENS * STAIR_MAX_TOKENS];
+    bool roomy = (size_t)dim * (size_t)rows <= (size_t)STAIR_MAX_DIM * STAIR_MAX_DIM;
+    if (!roomy) jacobian = malloc(sizeof(double) * (size_t)dim * (size_t)rows);
+    for (int k = 0; k < dim; k++) step[k] = 1e-5 * prior_scale(f, k);
+    for (int from = 0; from < dim; from += batch) {
+        int many = dim - from < batch ? dim - from : batch, n = 1 + 2 * many;
+        for (int k = 0; k < dim; k++)
+            for (int i = 0; i < n; i++) {
+                int axis = from + (i - 1) / 2;
+                double move = i && axis == k ? (i % 2 ? step[k] : -step[k]) : 0;
+                f->nodes.u[(size_t)k * STAIR_BLOCK + i] = mode->u[k] + move;
+            }
+        stair_integrand_energies(f, n);
+        mode->value = log_value(f, mode->sign, 0);
+        for (int r = 0; r < rows; r++) centre[r] = residual(f, mode->sign, r, 0);
+        for (int k = from; k < from + many; k++) {
+            int up = 1 + 2 * (k - from), down = up + 1;
+            double w0 = log(f->nodes.weight[0]), w1 = log(f->nodes.weight[up]), w2 = log(f->nodes.weight[down]);
+            log_weight_slope[k] = (w1 - w2) / (2 * step[k]);
+            bend[k] = fmax(0, -(w1 - 2 * w0 + w2) / (step[k] * step[k]));
+            for (int r = 0; r < rows && jacobian; r++)
+                jacobian[k * rows + r] = (residual(f, mode->sign, r, up) - residual(f, mode->sign, r, down)) / (2 * step[k]);
+        }
+    }
+    for (int i = 0; i < dim && jacobian; i++) {
+        gradient[i] = -log_weight_slope[i];
+        for (int r = 0; r < rows; r++) gradient[i] += jacobian[i * rows + r] * centre[r];
+        for (int j = 0; j <= i; j++) {
+            double sum = 0;
+            for (int r = 0; r < rows; r++) sum += jacobian[i * rows + r] * jacobian[j * rows + r];
+            /* only the density of auxiliary coordinates confines them */
+            if (i == j && i >= f->shape.free_rows * f->shape.tokens) sum += bend[i];
+            mode->precision[i * dim + j] = mode->precision[j * dim + i] = sum;
+        }
+    }
+    if (!roomy) free(jacobian);
+}
+
+static bool damped_step(int dim, const double *precision, const double *gradient, double damping, double *step)
+{
+    double matrix[STAIR_MAX_DIM * STAIR_MAX_DIM];
+    for (int i = 0; i < dim; i++) {
+        for (int j = 0; j < dim; j++) matrix[i * dim + j] = precision[i * dim + j] * (i == j ? 1 + damping : 1);
+        step[i] = -gradient[i];
+    }
+    return stair_matrix_solve(dim, matrix, 1, step, NULL);
+}
+
+/* Moves mode->u to the best of several damped steps; false when it is there already: the full step
+ * is short, or no step helps. */
+static bool improve(stair_integrand *f, stair_mode *mode, const double *gradient)
+{
+    static const double dampings[DAMPINGS] = {0, 1e-3, 1e-2, 0.1, 1, 10, 1e3, 1e5};
+    int dim = f->dim, best = -1;
+    double steps[DAMPINGS][STAIR_MAX_DIM];
+    for (int t = 0; t < DAMPINGS; t++) {
+        bool solved = damped_step(dim, mode->precision, gradient, dampings[t], steps[t]);
+        for (int k = 0; k < dim; k++)
+            f->nodes.u[(size_t)k * STAIR_BLOCK + t] = mode->u[k] + (solved ? steps[t][k] : 0);
+    }
+    stair_integrand_energies(f, DAMPINGS);
+    double value = mode->value;
+    for (int t = 0; t < DAMPINGS; t++)
+        if (log_value(f, mode->sign, t) > value) {
+            value = log_value(f, mode->sign, t);
+            best = t;
+        }
+    if (best < 0) return false;
+    for (int k = 0; k < dim; k++) mode->u[k] += steps[best][k];
+    double length2 = 0;
+    for (int k = 0; k < dim; k++) length2 -= steps[0][k] * gradient[k];
+    return !(length2 < CLOSE * CLOSE);
+}
+
+/* The Laplace approximation at mode->u; false when it is not a proper maximum. */
+static bool settle(stair_integrand *f, stair_mode *mode)
+{
+    int dim = f->dim;
+    double covariance[STAIR_MAX_DIM * STAIR_MAX_DIM], factor[STAIR_MAX_DIM * STAIR_MAX_DIM], half_logdet;
+    static const double tau = 6.283185307179586;
+    if (!isfinite(mode->value)) return false;
+    if (!stair_matrix_whiten(dim, mode->precision, factor, mode->lower, &half_logdet)) return false;
+    for (int i = 0; i < dim; i++) /* inverse = whiten^T whiten */
+        for (int j = 0; j < dim; j++) {
+            covariance[i * dim + j] = 0;
+            for (int k = 0; k < dim; k++) covariance[i * dim + j] += mode->lower[k * dim + i] * mode->lower[k * dim + j];
+        }
+    if (!stair_matrix_cholesky(dim, covariance, mode->lower)) return false;
+    mode->log_mass = mode->value - half_logdet + 0.5 * dim * log(tau);
+    return isfinite(mode->log_mass);
+}
+
+/* Full Gauss-Newton steps; true when they settle. */
+static bool follow(stair_integrand *f, stair_mode *mode, double *gradient)
+{
+    for (int t = 0; t < FULL_STEPS; t++) {
+        double step[STAIR_MAX_DIM], decrement = 0, length2 = 0;
+        linearise(f, mode, gradient);
+        if (!damped_step(f->dim, mode->precision, gradient, 0, step)) return false;
+        for (int k = 0; k < f->dim; k++) {
+            double scaled = step[k] / prior_scale(f, k);
+            decrement -= step[k] * gradient[k];
+            length2 += scaled * scaled;
+        }
+        if (!isfinite(length2)) return false;
+        if (decrement < CLOSE * CLOSE) return true;
+        double shorten = length2 > STRIDE * STRIDE ? STRIDE / sqrt(length2) : 1;
+        for (int k = 0; k < f->dim; k++) mode->u[k] += shorten * step[k];
+    }
+    return false;
+}
+
+static bool climb(stair_integrand *f, const double *start, int sign, stair_mode *mode)
+{
+    double gradient[STAIR_MAX_DIM];
+    mode->sign = sign;
+    memcpy(mode->u, start, sizeof(double) * (size_t)f->dim);
+    if (follow(f, mode, gradient)) return settle(f, mode);
+    bool lost = false;
+    for (int k = 0; k < f->dim; k++) lost |= !isfinite(mode->u[k]);
+    if (lost) memcpy(mode->u, start, sizeof(double) * (size_t)f->dim);
+    for (int t = 0; t < ITERATIONS; t++) {
+        linearise(f, mode, gradient);
+        if (!improve(f, mode, gradient)) break;
+    }
+    linearise(f, mode, gradient);
+    return settle(f, mode);
+}
+
+/* Pilot points: prior mean plus prior factor times t. */
+static void prior_point(const stair_integrand *f, const double *t, double *u)
+{
+    int p = f->shape.rows, m = f->shape.tokens, free = f->shape.free_rows * m;
+    for (int k = 0; k < f->dim; k++) {
+        u[k] = k < free ? 0 : t[k];
+        int row = k / m, token = k % m;
+        for (int j = 0; j <= row && k < free; j++) u[k] += f->lower[row * p + j] * (t[j * m + token] + f->offset[j * m + token]);
+    }
+}
+
+typedef struct {
+    double t[STAIR_MAX_DIM], value;
+    int sign;
+} pilot_point;
+
+static void evaluate_pilot(stair_integrand *f, int n, double (*t)[STAIR_MAX_DIM], double *plus, double *minus,
+                           stair_modes *modes)
+{
+    modes->pilots = n;
+    for (int i = 0; i < n; i++) prior_point(f, t[i], modes->pilot[i]);
+    for (int from = 0; from < n; from += STAIR_BLOCK) {
+        int many = n - from < STAIR_BLOCK ? n - from : STAIR_BLOCK;
+        for (int i = 0; i < many; i++)
+            for (int k = 0; k < f->dim; k++) f->nodes.u[(size_t)k * STAIR_BLOCK + i] = modes->pilot[from + i][k];
+        stair_integrand_energies(f, many);
+        for (int i = 0; i < many; i++) {
+            plus[from + i] = f->nodes.plus[i];
+            minus[from + i] = f->nodes.minus[i];
+            double larger = f->shape.mirrored ? fmax(f->nodes.plus[i], f->nodes.minus[i]) : f->nodes.plus[i];
+            modes->pilot_value[from + i] = larger + log(f->nodes.weight[i]);
+        }
+    }
+}
+
+/* Inserts into a list of the best starts, dropping those close to a better one. */
+static void keep_start(pilot_point *starts, int *count, int dim, const double *t, double value, int sign, double apart)
+{
+    int place = *count;
+    for (int s = 0; s < *count; s++) {
+        double gap = 0;
+        for (int k = 0; k < dim; k++) gap += (starts[s].t[k] - t[k]) * (starts[s].t[k] - t[k]);
+        if (starts[s].sign == sign && gap < apart * apart) {
+            if (value <= starts[s].value) return;
+            place = s;
+            break;
+        }
+    }
+    if (place == STARTS) {
+        place = 0;
+        for (int s = 1; s < STARTS; s++)
+            if (starts[s].value < starts[place].value) place = s;
+        if (value <= starts[place].value) return;
+    } else if (place == *count)
+        ++*count;
+    memcpy(starts[place].t, t, sizeof(double) * (size_t)dim);
+    starts[place].value = value;
+    starts[place].sign = sign;
+}
+
+/* Whether |x| = sqrt(-2E) changes too fast between neighbours where it is not large. */
+static bool pilot_is_stiff(const double *plus, const double *minus, bool mirrored)
+{
+    for (int s = 0; s < (mirrored ? 2 : 1); s++)
+        for (int i = 0; i + 1 < PILOT_SIDE; i++)
+            for (int j = 0; j + 1 < PILOT_SIDE; j++) {
+                const double *v = (s ? minus : plus) + i * PILOT_SIDE + j;
+                double here = sqrt(-2 * v[0]), right = sqrt(-2 * v[1]), below = sqrt(-2 * v[PILOT_SIDE]);
+                double nearest = fmin(here, fmin(right, below)), farthest = fmax(here, fmax(right, below));
+                if (nearest < 12 && farthest - nearest > STIFF) return true;
+            }
+    return false;
+}
+
+/* Two dimensions: local maxima of a grid. */
+static int grid_starts(stair_integrand *f, pilot_point *starts, stair_modes *modes)
+{
+    double t[PILOT_SIDE * PILOT_SIDE][STAIR_MAX_DIM], value[2][PILOT_SIDE * PILOT_SIDE];
+    int count = 0;
+    for (int i = 0; i < PILOT_SIDE * PILOT_SIDE; i++) {
+        t[i][0] = (i / PILOT_SIDE - 0.5 * (PILOT_SIDE - 1)) * PILOT_STEP;
+        t[i][1] = (i % PILOT_SIDE - 0.5 * (PILOT_SIDE - 1)) * PILOT_STEP;
+    }
+    evaluate_pilot(f, PILOT_SIDE * PILOT_SIDE, t, value[0], value[1], modes);
+    modes->stiff = pilot_is_stiff(value[0], value[1], f->shape.mirrored);
+    for (int s = 0; s < (f->shape.mirrored ? 2 : 1); s++)
+        for (int i = 0; i < PILOT_SIDE; i++)
+            for (int j = 0; j < PILOT_SIDE; j++) {
+                double here = value[s][i * PILOT_SIDE + j];
+                bool top = true;
+                for (int di = -1; di <= 1 && top; di++)
+                    for (int dj = -1; dj <= 1; dj++) {
+                        int x = i + di, y = j + dj;
+                        if ((di || dj) && x >= 0 && y >= 0 && x < PILOT_SIDE && y < PILOT_SIDE &&
+                            value[s][x * PILOT_SIDE + y] > here)
+                            top = false;
+                    }
+                if (top) keep_start(starts, &count, 2, t[i * PILOT_SIDE + j], here, s ? -1 : 1, 0.1);
+            }
+    return count;
+}
+
+static int scattered_starts(stair_integrand *f, pilot_point *starts, stair_modes *modes)
+{
+    double t[STAIR_PILOT][STAIR_MAX_DIM], value[2][STAIR_PILOT];
+    int count = 0, free = f->shape.free_rows * f->shape.tokens;
+    for (int i = 0; i < STAIR_PILOT; i++) {
+        double unit[STAIR_MAX_DIM];
+        stair_qmc_point(f->dim, STAIR_PILOT, (uint64_t)i, NULL, unit);
+        for (int k = 0; k < f->dim; k++) {
+            double normal = stair_qmc_normal(unit[k]);
+            t[i][k] = i == 0 ? 0 : (k < free ? 1.2 : 0.7) * normal;
+        }
+    }
+    evaluate_pilot(f, STAIR_PILOT, t, value[0], value[1], modes);
+    modes->stiff = true;
+    for (int i = 0; i < STAIR_PILOT; i++)
+        for (int s = 0; s < (f->shape.mirrored ? 2 : 1); s++)
+            keep_start(starts, &count, f->dim, t[i], value[s][i], s ? -1 : 1, 1.0);
+    return count;
+}
+
+static bool known(const stair_modes *modes, int dim, const stair_mode *candidate)
+{
+    for (int k = 0; k < modes->count; k++)
+        if (modes->mode[k].sign == candidate->sign && stair_mode_distance2(dim, &modes->mode[k], candidate->u) < 0.25) return true;
+    return false;
+}
+
+/* Most massive first; what is below exp(-cutoff) of it is dropped. */
+static void rank_modes(stair_modes *modes, double cutoff)
+{
+    for (int i = 0; i < modes->count; i++)
+        for (int j = i + 1; j < modes->count; j++)
+            if (modes->mode[j].log_mass > modes->mode[i].log_mass) {
+                stair_mode swap = modes->mode[i];
+                modes->mode[i] = modes->mode[j];
+                modes->mode[j] = swap;
+            }
+    double total = 0;
+    int kept = 0;
+    while (kept < modes->count && modes->mode[kept].log_mass > modes->mode[0].log_mass - cutoff) kept++;
+    modes->count = kept;
+    for (int i = 0; i < kept; i++) total += exp(modes->mode[i].log_mass - modes->mode[0].log_mass);
+    for (int i = 0; i < kept; i++) modes->mode[i].share = exp(modes->mode[i].log_mass - modes->mode[0].log_mass) / total;
+}
+
+static void try_start(stair_integrand *f, const double *u, int sign, stair_modes *modes)
+{
+    if (modes->count == STAIR_MOST_MODES) return;
+    stair_mode *mode = &modes->mode[modes->count];
+    if (climb(f, u, sign, mode) && !known(modes, f->dim, mode)) modes->count++;
+}
+
+/* Links are often even in each row, so that only the prior tells a mode from its images. */
+static void try_images(stair_integrand *f, const stair_mode *mode, stair_modes *modes)
+{
+    int m = f->shape.tokens;
+    for (int row = 0; row < f->shape.free_rows; row++)
+        for (int sign = f->shape.mirrored ? -1 : 1; sign <= 1; sign += 2) {
+            double u[STAIR_MAX_DIM];
+            memcpy(u, mode->u, sizeof(double) * (size_t)f->dim);
+            for (int t = 0; t < m; t++) u[row * m + t] = -u[row * m + t];
+            try_start(f, u, sign, modes);
+        }
+}
+
+static int compare_starts(const void *a, const void *b)
+{
+    const pilot_point *x = a, *y = b;
+    return x->value > y->value ? -1 : x->value < y->value;
+}
+
+void stair_modes_find(stair_integrand *f, double cutoff, stair_modes *modes)
+{
+    pilot_point starts[STARTS];
+    bool grid = f->dim == 2 && f->shape.free_rows * f->shape.tokens == 2;
+    int count = grid ? grid_starts(f, starts, modes) : scattered_starts(f, starts, modes);
+    modes->count = 0;
+    qsort(starts, (size_t)count, sizeof *starts, compare_starts);
+    if (!modes->stiff && count > FEW) count = FEW;
+    for (int s = 0; s < count; s++) {
+        double u[STAIR_MAX_DIM];
+        prior_point(f, starts[s].t, u);
+        try_start(f, u, starts[s].sign, modes);
+    }
+    for (int k = 0, found = modes->count; k < found; k++) try_images(f, &modes->mode[k], modes);
+    rank_modes(modes, cutoff);
+}

@@ -1,0 +1,41 @@
+/* The modes of an integrand: where its mass is and how wide it is there. */
+#ifndef STAIR_CHANNEL_MODES_H
+#define STAIR_CHANNEL_MODES_H
+
+#include "channel/moments.h"
+
+#define STAIR_MOST_MODES 12
+
+typedef struct {
+    double u[STAIR_MAX_DIM];
+    double *precision; /* (dim, dim): J^T J at u */
+    double *lower;     /* (dim, dim): Cholesky factor of its inverse */
+    double value;      /* log of the integrand at u */
+    double log_mass;   /* Laplace: value + log volume of the Gaussian */
+    double share;      /* of the Laplace masses of all modes */
+    int sign;          /* +1, or -1 for the mirror */
+} stair_mode;
+
+#define STAIR_PILOT 512
+
+typedef struct {
+    int count;
+    int pilots;                               /* points of the first look, */
+    double pilot[STAIR_PILOT][STAIR_MAX_DIM]; /* their coordinates u */
+    double pilot_value[STAIR_PILOT];          /* and the log of the integrand there, the larger sign */
+    bool stiff; /* the integrand changes too fast for the pilot to have seen its shape */
+    stair_mode mode[STAIR_MOST_MODES];
+    double *memory;
+} stair_modes;
+
+stair_status stair_modes_create(stair_context *context, const stair_integrand *f, stair_modes *modes);
+void stair_modes_destroy(stair_modes *modes);
+
+/* Modes of the current chart of f whose Laplace mass is within exp(-cutoff) of the largest, most
+ * massive first; at least one. */
+void stair_modes_find(stair_integrand *f, double cutoff, stair_modes *modes);
+
+/* (x - u)^T precision (x - u) */
+double stair_mode_distance2(int dim, const stair_mode *mode, const double *x);
+
+#endif

@@ -1,0 +1,211 @@
+/* Integrands, moments and what follows from them: log Z_out, g_out, dg_out (MATH: V^{-1}(E[Z|y] - omega)
+ * and V^{-1} Cov V^{-1} - V^{-1}). */
+#include "channel/moments.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/isa.h"
+#include "core/matrix.h"
+
+STAIR_HOT_TABLE(double, stair_block_energies, (const stair_channel_shape *s, int n, const stair_nodes *nodes));
+STAIR_HOT_TABLE(void, stair_block_add,
+                (const stair_channel_shape *s, int n, const stair_nodes *nodes, const double *bias, double top,
+                 const double *origin, double *accumulators));
+
+stair_status stair_integrand_create(stair_context *context, const stair_model *model, stair_integrand *f)
+{
+    memset(f, 0, sizeof *f);
+    int p = model->info.indices, m = model->info.tokens, size = p * m;
+    int residuals = model->info.output_noisy ? model->info.label_size : 0;
+    f->size = size;
+    f->count = 1 + size + size * (size + 1) / 2;
+    size_t small = (size_t)(2 * p * p + 2 * size), block = STAIR_BLOCK;
+    size_t doubles = (small + 7) / 8 * 8 + block * (size_t)(STAIR_MAX_DIM + size + residuals + 2 * size + 3) +
+                     8 * (size_t)(f->count + 4 * size);
+    STAIR_TRY(stair_fibre_create(context, model, &f->fibre));
+    double *memory = aligned_alloc(64, doubles * sizeof(double));
+    if (!memory) {
+        stair_fibre_destroy(&f->fibre);
+        return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+    }
+    memset(memory, 0, doubles * sizeof(double));
+    f->nodes.u = memory;
+    f->nodes.z = f->nodes.u + block * STAIR_MAX_DIM;
+    f->nodes.a = f->nodes.z + block * (size_t)(size + residuals);
+    f->nodes.b = f->nodes.a + block * (size_t)size;
+    f->nodes.weight = f->nodes.b + block * (size_t)size;
+    f->nodes.plus = f->nodes.weight + block;
+    f->nodes.minus = f->nodes.plus + block;
+    f->lanes = f->nodes.minus + block;
+    f->whiten = f->lanes + 8 * (size_t)(f->count + 4 * size);
+    f->lower = f->whiten + p * p;
+    f->offset = f->lower + p * p;
+    f->origin = f->offset + size;
+    f->shape = (stair_channel_shape){.rows = p, .tokens = m, .whiten = f->whiten, .offset = f->offset};
+    return STAIR_OK;
+}
+
+void stair_integrand_destroy(stair_integrand *f)
+{
+    free(f->nodes.u);
+    f->nodes.u = NULL;
+    stair_fibre_destroy(&f->fibre);
+}
+
+bool stair_integrand_set(stair_integrand *f, const double *omega, const double *cov)
+{
+    int p = f->shape.rows, m = f->shape.tokens;
+    double v[STAIR_MAX_INDICES * STAIR_MAX_INDICES], prenoise = f->fibre.model->info.prenoise;
+    for (int i = 0; i < p * p; i++) v[i] = cov[i] + (i % (p + 1) ? 0 : prenoise);
+    if (!stair_matrix_whiten(p, v, f->lower, f->whiten, &f->half_logdet)) return false;
+    for (int i = 0; i < p; i++)
+        for (int t = 0; t < m; t++) {
+            long double sum = 0;
+            for (int j = 0; j <= i; j++) sum += (long double)f->whiten[i * p + j] * omega[j * m + t];
+            f->offset[i * m + t] = (double)sum;
+        }
+    f->shape.free_rows = f->fibre.free_rows;
+    f->shape.residuals = f->fibre.residuals;
+    f->shape.mirrored = f->fibre.mirrored;
+    f->dim = f->fibre.dim;
+    f->chart = 0;
+    memset(f->origin, 0, sizeof(double) * (size_t)f->size);
+    return true;
+}
+
+double stair_integrand_energies(stair_integrand *f, int n)
+{
+    f->visited += n;
+    stair_fibre_map(&f->fibre, f->chart, n, f->nodes.u, f->nodes.z, f->nodes.weight);
+    return stair_block_energies_table[stair_isa()](&f->shape, n, &f->nodes);
+}
+
+void stair_moments_clear(const stair_integrand *f, stair_moments *moments)
+{
+    moments->top = -INFINITY;
+    memset(moments->sum, 0, sizeof(double) * (size_t)f->count);
+}
+
+static void rescale(int count, stair_moments *moments, double top)
+{
+    double factor = moments->top == -INFINITY ? 0 : exp(moments->top - top);
+    for (int k = 0; k < count; k++) moments->sum[k] *= factor;
+    moments->top = top;
+}
+
+void stair_integrand_add(stair_integrand *f, int n, const double *bias, double top, stair_moments *moments)
+{
+    if (top > moments->top) rescale(f->count, moments, top);
+    memset(f->lanes, 0, sizeof(double) * 8 * (size_t)f->count);
+    stair_block_add_table[stair_isa()](&f->shape, n, &f->nodes, bias, moments->top, f->origin, f->lanes);
+    for (int k = 0; k < f->count; k++) {
+        const double *x = f->lanes + 8 * (size_t)k;
+        moments->sum[k] += ((x[0] + x[4]) + (x[1] + x[5])) + ((x[2] + x[6]) + (x[3] + x[7]));
+    }
+}
+
+void stair_moments_merge(const stair_integrand *f, stair_moments *into, const stair_moments *from, double log_scale)
+{
+    if (from->top == -INFINITY) return;
+    double top = from->top + log_scale;
+    if (top > into->top) rescale(f->count, into, top);
+    double factor = exp(top - into->top);
+    for (int k = 0; k < f->count; k++) into->sum[k] += factor * from->sum[k];
+}
+
+/* out (rows p, m) = whiten^T x, token by token */
+static void unwhiten(const stair_integrand *f, const double *x, double *out)
+{
+    int p = f->shape.rows, m = f->shape.tokens;
+    for (int i = 0; i < p; i++)
+        for (int t = 0; t < m; t++) {
+            double sum = 0;
+            for (int j = i; j < p; j++) sum += f->whiten[j * p + i] * x[j * m + t];
+            out[i * m + t] = sum;
+        }
+}
+
+void stair_moments_finish(const stair_integrand *f, const stair_moments *moments, stair_posterior *out)
+{
+    int size = f->size;
+    const double *sum = moments->sum, *second = sum + 1 + size;
+    double mass = sum[0], mean[STAIR_MAX_INDICES * STAIR_MAX_TOKENS];
+    double pieces = (f->shape.mirrored ? 2.0 : 1.0) * f->fibre.charts;
+    out->logz = log(mass) + moments->top - log(pieces) - f->shape.tokens * f->half_logdet -
+                0.5 * size * log(2 * M_PI);
+    for (int i = 0; i < size; i++) mean[i] = sum[1 + i] / mass + f->origin[i];
+    unwhiten(f, mean, out->g);
+    for (int i = 0, k = 0; i < size; i++)
+        for (int j = 0; j <= i; j++, k++) {
+            double cov = second[k] / mass - (sum[1 + i] / mass) * (sum[1 + j] / mass) - (i == j);
+            out->dg[i * size + j] = out->dg[j * size + i] = cov;
+        }
+    double column[STAIR_MAX_INDICES * STAIR_MAX_TOKENS], half[STAIR_MAX_INDICES * STAIR_MAX_TOKENS];
+    for (int pass = 0; pass < 2; pass++) /* rows, then columns: dg is symmetric before and after */
+        for (int i = 0; i < size; i++) {
+            for (int j = 0; j < size; j++) column[j] = pass ? out->dg[j * size + i] : out->dg[i * size + j];
+            unwhiten(f, column, half);
+            for (int j = 0; j < size; j++) *(pass ? &out->dg[j * size + i] : &out->dg[i * size + j]) = half[j];
+        }
+    for (int i = 0; i < size; i++)
+        for (int j = 0; j < i; j++) {
+            double mean_ij = 0.5 * (out->dg[i * size + j] + out->dg[j * size + i]);
+            out->dg[i * size + j] = out->dg[j * size + i] = mean_ij;
+        }
+}
+
+#define VANISHING 1e-9 /* of its natural size: below this g or dg counts as zero */
+
+typedef struct {
+    double g, dg; /* Frobenius norms, bounded below */
+    double natural_g, natural_dg;
+} posterior_size;
+
+static double norm(int n, const double *a, const double *b)
+{
+    double sum = 0;
+    for (int i = 0; i < n; i++) sum += (a[i] - (b ? b[i] : 0)) * (a[i] - (b ? b[i] : 0));
+    return sqrt(sum);
+}
+
+/* tr V^{-1} */
+static double total_precision(const stair_integrand *f)
+{
+    double sum = 0;
+    for (int i = 0; i < f->shape.rows * f->shape.rows; i++) sum += f->whiten[i] * f->whiten[i];
+    return sum;
+}
+
+static posterior_size measure(const stair_integrand *f, const stair_posterior *out)
+{
+    int size = f->size;
+    double precision = total_precision(f);
+    posterior_size s = {.natural_g = sqrt(precision), .natural_dg = precision};
+    s.g = fmax(norm(size, out->g, NULL), VANISHING * s.natural_g);
+    s.dg = fmax(norm(size * size, out->dg, NULL), VANISHING * s.natural_dg);
+    return s;
+}
+
+double stair_posterior_sensitivity(const stair_integrand *f, const stair_posterior *out)
+{
+    posterior_size s = measure(f, out);
+    return fmax(1, fmax(s.natural_g / s.g, s.natural_dg / s.dg));
+}
+
+double stair_integrand_rounding(const stair_integrand *f) { return 4e-16 * (1 + sqrt(total_precision(f))); }
+
+double stair_posterior_truncation(const stair_integrand *f, const stair_posterior *out, double cutoff)
+{
+    double moments = 10 * exp(-cutoff); /* mass beyond the last shell times |x|^2 there, relative to the cut */
+    return moments * stair_posterior_sensitivity(f, out);
+}
+
+double stair_posterior_distance(const stair_integrand *f, const stair_posterior *a, const stair_posterior *b)
+{
+    posterior_size s = measure(f, a);
+    double first = norm(f->size, a->g, b->g) / s.g, second = norm(f->size * f->size, a->dg, b->dg) / s.dg;
+    double distance = fmax(fabs(a->logz - b->logz), fmax(first, second));
+    return isfinite(distance) ? distance : INFINITY;
+}

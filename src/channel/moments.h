@@ -1,0 +1,91 @@
+/* Posterior moments of the whitened residual x = L^{-1} (Z - omega), V = L L^T.
+ *
+ * Every rule of the channel walks over nodes u of a fibre and ends in one stair_moments:
+ *
+ *   sum_i q_i weight_i sum_{+-} exp(E_i^{+-} - top) {1, x, x x^T},    E = -|x|^2 / 2
+ *
+ * from which log Z_out, g = L^{-T} E[x] and dg = L^{-T} (Cov x - 1) L^{-1} follow at once.  x is
+ * counted from `origin`, a node near the maximum, so that nothing cancels when |x| is large.
+ */
+#ifndef STAIR_CHANNEL_MOMENTS_H
+#define STAIR_CHANNEL_MOMENTS_H
+
+#include "model/model.h"
+
+typedef struct {
+    int rows, tokens, free_rows; /* P, M, rows that are coordinates */
+    int residuals;
+    bool mirrored;
+    const double *whiten; /* (P, P) lower: L^{-1} */
+    const double *offset; /* (P, M): L^{-1} omega */
+} stair_channel_shape;
+
+/* One block of nodes on its way: structure of arrays, STAIR_BLOCK wide, one allocation. */
+typedef struct {
+    double *u;      /* (dim): set by the rule */
+    double *z;      /* (P*M + residuals): dependent rows and residuals, set by the fibre */
+    double *weight; /* set by the fibre; a rule may scale it */
+    double *a;      /* (P*M): x = a + b, mirror a - b */
+    double *b;
+    double *plus;   /* E of x = a + b */
+    double *minus;  /* E of x = a - b, when mirrored */
+} stair_nodes;
+
+/* The integrand of one sample, owned by one thread. */
+typedef struct {
+    stair_fibre fibre;
+    stair_channel_shape shape;
+    int chart;
+    int dim, size;   /* coordinates; P*M */
+    int count;       /* numbers in a stair_moments: 1 + size + size (size + 1) / 2 */
+    double *whiten, *offset, *lower, *origin; /* (P,P) (P*M) (P,P) (P*M) */
+    double half_logdet;
+    double *lanes;   /* accumulators of the kernel */
+    stair_nodes nodes;
+    int64_t visited; /* nodes evaluated so far */
+} stair_integrand;
+
+typedef struct {
+    double top;  /* scale: all sums are times exp(top) */
+    double *sum; /* (count): mass, first moments, second moments (i >= j) */
+} stair_moments;
+
+stair_status stair_integrand_create(stair_context *context, const stair_model *model, stair_integrand *f);
+void stair_integrand_destroy(stair_integrand *f);
+
+/* Sets omega (P, M) and V (P, P); prenoise is added here. False when V is not positive definite. */
+bool stair_integrand_set(stair_integrand *f, const double *omega, const double *cov);
+
+/* Energies of the first n nodes of f->nodes.u; returns their largest. */
+double stair_integrand_energies(stair_integrand *f, int n);
+
+/* Adds the block evaluated last, its weights times exp(bias_i) (bias may be NULL), to `moments`. */
+void stair_integrand_add(stair_integrand *f, int n, const double *bias, double top, stair_moments *moments);
+
+void stair_moments_clear(const stair_integrand *f, stair_moments *moments);
+/* into += exp(log_scale) from */
+void stair_moments_merge(const stair_integrand *f, stair_moments *into, const stair_moments *from, double log_scale);
+
+/* What the channel returns, from moments whose mass is the integral over u. */
+typedef struct {
+    double logz;
+    double *g;  /* (P, M) */
+    double *dg; /* (P*M, P*M) */
+} stair_posterior;
+void stair_moments_finish(const stair_integrand *f, const stair_moments *moments, stair_posterior *out);
+
+/* How much larger the relative error of g or dg is than that of the moments they come from: both are
+ * small differences when the label says little along a direction in which V is small. */
+double stair_posterior_sensitivity(const stair_integrand *f, const stair_posterior *out);
+
+/* Relative error of g or dg from leaving out nodes below exp(-cutoff). */
+double stair_posterior_truncation(const stair_integrand *f, const stair_posterior *out, double cutoff);
+
+/* Relative error of the moments from rounding: x = L^{-1} Z - L^{-1} omega cancels. No rule can beat it. */
+double stair_integrand_rounding(const stair_integrand *f);
+
+/* Largest of |log Z - log Z'|, |g - g'| / |g| and |dg - dg'| / |dg| (Frobenius), where |g| and |dg| count
+ * as at least 1e-9 of what V alone sets, so that a g that vanishes by symmetry has a finite error. */
+double stair_posterior_distance(const stair_integrand *f, const stair_posterior *a, const stair_posterior *b);
+
+#endif

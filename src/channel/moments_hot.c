@@ -1,0 +1,122 @@
+/* The two passes over a block of nodes that everything else is built on, eight nodes at a time. */
+#include "core/isa.h"
+#include "core/lanes.h"
+#include "channel/moments.h"
+
+double STAIR_HOT(stair_block_energies)(const stair_channel_shape *s, int n, const stair_nodes *nodes);
+void STAIR_HOT(stair_block_add)(const stair_channel_shape *s, int n, const stair_nodes *nodes, const double *bias,
+                                double top, const double *origin, double *accumulators);
+
+#define ROW(array, k) ((array) + (size_t)(k)*STAIR_BLOCK + at)
+
+LANES_INLINE lanes energies(const stair_channel_shape *s, const int rows, const int m, const int free_rows, int at,
+                            const stair_nodes *nodes)
+{
+    lanes square = lanes_set(0), cross = lanes_set(0);
+    for (int p = 0; p < rows; p++)
+        for (int t = 0; t < m; t++) {
+            lanes a = lanes_set(-s->offset[p * m + t]), b = lanes_set(0);
+            for (int q = 0; q <= p; q++) {
+                if (q < free_rows)
+                    a += s->whiten[p * rows + q] * lanes_load(ROW(nodes->u, q * m + t));
+                else
+                    b += s->whiten[p * rows + q] * lanes_load(ROW(nodes->z, q * m + t));
+            }
+            square += a * a;
+            lanes_store(ROW(nodes->a, p * m + t), a);
+            if (p < free_rows) continue;
+            square += b * b;
+            cross += a * b;
+            lanes_store(ROW(nodes->b, p * m + t), b);
+        }
+    for (int k = 0; k < s->residuals; k++) {
+        lanes r = lanes_load(ROW(nodes->z, rows * m + k));
+        square += r * r;
+    }
+    lanes plus = -0.5 * square - cross, minus = -0.5 * square + cross;
+    lanes_store(nodes->plus + at, plus);
+    lanes_store(nodes->minus + at, minus);
+    return s->mirrored ? lanes_max(plus, minus) : plus;
+}
+
+double STAIR_HOT(stair_block_energies)(const stair_channel_shape *s, int n, const stair_nodes *nodes)
+{
+    double top = -1e308;
+    for (int at = 0; at < n; at += LANES) {
+        lanes high;
+        if (s->rows == 2 && s->tokens == 2 && s->free_rows == 1)
+            high = energies(s, 2, 2, 1, at, nodes);
+        else if (s->rows == 3 && s->tokens == 2 && s->free_rows == 2)
+            high = energies(s, 3, 2, 2, at, nodes);
+        else
+            high = energies(s, s->rows, s->tokens, s->free_rows, at, nodes);
+        for (int i = 0; i < LANES && at + i < n; i++) top = high[i] > top ? high[i] : top;
+    }
+    return top;
+}
+
+/* acc: mass, x (size), x x^T (size (size+1)/2), as lanes.  Free rows are the same in x and its
+ * mirror, so their moments need the summed weight only. */
+LANES_INLINE void add(const stair_channel_shape *s, const int rows, const int m, const int free_rows, int at, int n,
+                      const stair_nodes *nodes, const double *bias, double top, const double *origin, lanes *acc,
+                      lanes *up, lanes *down, lanes *up_w, lanes *down_w)
+{
+    const int size = rows * m, free_size = free_rows * m;
+    lanes shift = (bias ? lanes_load(bias + at) : lanes_set(0)) - top, weight = lanes_load(nodes->weight + at);
+    for (int i = n - at; i < LANES; i++) weight[i] = 0;
+    lanes w_up = weight * lanes_exp(lanes_load(nodes->plus + at) + shift), w_down = lanes_set(0);
+    if (s->mirrored) w_down = weight * lanes_exp(lanes_load(nodes->minus + at) + shift);
+    lanes both = w_up + w_down;
+    acc[0] += both;
+    for (int i = 0; i < size; i++) {
+        lanes a = lanes_load(ROW(nodes->a, i)) - origin[i];
+        if (i < free_size) {
+            up[i] = down[i] = a;
+            up_w[i] = both * a;
+        } else {
+            lanes b = lanes_load(ROW(nodes->b, i));
+            up[i] = a + b;
+            down[i] = a - b;
+            down_w[i] = w_down * down[i];
+            up_w[i] = w_up * up[i];
+        }
+    }
+    for (int i = 0, k = 1 + size; i < size; i++) {
+        lanes total = i < free_size ? up_w[i] : up_w[i] + down_w[i];
+        acc[1 + i] += total;
+        for (int j = 0; j <= i; j++, k++) acc[k] += j < free_size ? total * up[j] : up_w[i] * up[j] + down_w[i] * down[j];
+    }
+}
+
+void STAIR_HOT(stair_block_add)(const stair_channel_shape *s, int n, const stair_nodes *nodes, const double *bias,
+                                double top, const double *origin, double *accumulators)
+{
+    lanes *acc = (lanes *)(void *)accumulators;
+    if (s->rows == 2 && s->tokens == 2 && s->free_rows == 1) {
+        lanes local[15], up[4], down[4], up_w[4], down_w[4];
+        for (int k = 0; k < 15; k++) local[k] = acc[k];
+        for (int at = 0; at < n; at += LANES) add(s, 2, 2, 1, at, n, nodes, bias, top, origin, local, up, down, up_w, down_w);
+        for (int k = 0; k < 15; k++) acc[k] = local[k];
+        return;
+    }
+    int size = s->rows * s->tokens, count = 1 + size + size * (size + 1) / 2;
+    lanes *up = acc + count, *down = up + size, *up_w = down + size, *down_w = up_w + size;
+    for (int at = 0; at < n; at += LANES) {
+        if (s->rows == 3 && s->tokens == 2 && s->free_rows == 2)
+            add(s, 3, 2, 2, at, n, nodes, bias, top, origin, acc, up, down, up_w, down_w);
+        else
+            add(s, s->rows, s->tokens, s->free_rows, at, n, nodes, bias, top, origin, acc, up, down, up_w, down_w);
+    }
+}
+
+void STAIR_HOT(stair_block_mass)(const stair_channel_shape *s, int n, const stair_nodes *nodes, double top, double *mass);
+
+/* mass_i = weight_i (exp(E+ - top) + exp(E- - top)) */
+void STAIR_HOT(stair_block_mass)(const stair_channel_shape *s, int n, const stair_nodes *nodes, double top, double *mass)
+{
+    for (int at = 0; at < n; at += LANES) {
+        lanes sum = lanes_exp(lanes_load(nodes->plus + at) - top);
+        if (s->mirrored) sum += lanes_exp(lanes_load(nodes->minus + at) - top);
+        lanes_store(mass + at, sum * lanes_load(nodes->weight + at));
+    }
+}

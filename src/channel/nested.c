@@ -1,0 +1,396 @@
+/* Iterated adaptive Gauss-Kronrod integration in two coordinates.
+ *
+ * For what a lattice cannot follow: ridges far thinner than they are long, modes that touch, and
+ * integrands with a hole where the mixing is singular.  The outer direction comes from the fibre
+ * (ridges are graphs over it).  On each inner line a scan finds the basins of the smooth distance
+ * |x|^2, Gauss-Newton finds the peaks and their widths, and panels are laid around them; so a peak
+ * of width 1e-6 costs no more than one of width 1.
+ *
+ * Panels are halved where Kronrod and Gauss sums differ, in both directions, until the sum of the
+ * differences is within the precision; that sum is the reported error.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "channel/rules.h"
+#include "core/isa.h"
+
+#define SCAN       32  /* points of the first look at a line */
+#define PEAKS      6
+#define LINE_MOST  256 /* panels of a line */
+#define OUTER_MOST 400 /* panels of the outer integral */
+
+STAIR_HOT_TABLE(void, stair_block_mass, (const stair_channel_shape *s, int n, const stair_nodes *nodes, double top, double *mass));
+
+/* Gauss-Kronrod 7-15 on [-1, 1]: nodes, Kronrod weights, Gauss weights (0 where not a Gauss node). */
+static const double gk_node[15] = {
+    -0.991455371120812639206854697526329, -0.949107912342758524526189684047851, -0.864864423359769072789712788640926,
+    -0.741531185599394439863864773280788, -0.586087235467691130294144691258727, -0.405845151377397166906606412076961,
+    -0.207784955007898467600689403773245, 0.0,
+    0.207784955007898467600689403773245,  0.405845151377397166906606412076961,  0.586087235467691130294144691258727,
+    0.741531185599394439863864773280788,  0.864864423359769072789712788640926,  0.949107912342758524526189684047851,
+    0.991455371120812639206854697526329};
+static const double gk_kronrod[15] = {
+    0.022935322010529224963732008058970, 0.063092092629978553290700663189204, 0.104790010322250183839876322541518,
+    0.140653259715525918745189590510238, 0.169004726639267902826583426598550, 0.190350578064785409913256402421014,
+    0.204432940075298892414161999234649, 0.209482141084727828012999174891714,
+    0.204432940075298892414161999234649, 0.190350578064785409913256402421014, 0.169004726639267902826583426598550,
+    0.140653259715525918745189590510238, 0.104790010322250183839876322541518, 0.063092092629978553290700663189204,
+    0.022935322010529224963732008058970};
+static const double gk_gauss[15] = {
+    0, 0.129484966168869693270611432679082, 0, 0.279705391489276667901467771423780, 0, 0.381830050505118944950369775488975,
+    0, 0.417959183673469387755102040816327,
+    0, 0.381830050505118944950369775488975, 0, 0.279705391489276667901467771423780, 0, 0.129484966168869693270611432679082,
+    0};
+
+typedef struct {
+    stair_worker *w;
+    double top;             /* log value that all masses are relative to */
+    double cutoff;
+    double line_tolerance;  /* absolute, per line, in units of exp(top) */
+    double centre[2], reach[2]; /* outer, inner: ranges centre +- reach */
+    int64_t budget;
+} nested_plan;
+
+typedef struct {
+    double low, high, mass, error;
+} panel;
+
+static void point(const nested_plan *plan, double outer, double inner, int i)
+{
+    const double *axis = plan->w->f.fibre.outer;
+    plan->w->f.nodes.u[i] = outer * axis[0] - inner * axis[1];
+    plan->w->f.nodes.u[STAIR_BLOCK + i] = outer * axis[1] + inner * axis[0];
+}
+
+/* QUADPACK's reading of the difference of the two sums: it overstates a small one by far. */
+static double panel_error(double difference, double size)
+{
+    double raw = fabs(difference);
+    if (size <= 0 || raw == 0) return raw;
+    return fmin(raw, size * pow(200 * raw / size, 1.5));
+}
+
+/* ---- one line ------------------------------------------------------------------------------ */
+
+typedef struct {
+    double at, width, value;
+} peak;
+
+/* Gauss-Newton along the line from a scan maximum; width = 1 / |dx/d inner|. */
+static peak refine_peak(const nested_plan *plan, double outer, double start, double bracket, int sign)
+{
+    stair_integrand *f = &plan->w->f;
+    int free = f->shape.free_rows * f->shape.tokens;
+    peak best = {.at = start, .width = bracket, .value = -INFINITY};
+    for (int t = 0; t < 12; t++) {
+        double step = 1e-5 * plan->reach[1] / 8, slope = 0, bend = 0;
+        point(plan, outer, best.at, 0);
+        point(plan, outer, best.at + step, 1);
+        point(plan, outer, best.at - step, 2);
+        stair_integrand_energies(f, 3);
+        best.value = (sign > 0 ? f->nodes.plus[0] : f->nodes.minus[0]) + log(f->nodes.weight[0]);
+        for (int i = 0; i < f->size; i++) {
+            const double *a = f->nodes.a + (size_t)i * STAIR_BLOCK, *b = f->nodes.b + (size_t)i * STAIR_BLOCK;
+            double s = i < free ? 0 : sign, x = a[0] + s * b[0];
+            double dx = (a[1] - a[2] + s * (b[1] - b[2])) / (2 * step);
+            slope += x * dx;
+            bend += dx * dx;
+        }
+        if (!(bend > 0)) break;
+        best.width = 1 / sqrt(bend);
+        double move = -slope / bend, damping[8];
+        for (int k = 0; k < 8; k++) {
+            damping[k] = best.at + fmax(-bracket, fmin(bracket, move * pow(0.25, k)));
+            point(plan, outer, damping[k], k);
+        }
+        stair_integrand_energies(f, 8);
+        int chosen = -1;
+        double value = best.value;
+        for (int k = 0; k < 8; k++) {
+            double trial = (sign > 0 ? f->nodes.plus[k] : f->nodes.minus[k]) + log(f->nodes.weight[k]);
+            if (trial > value) {
+                value = trial;
+                chosen = k;
+            }
+        }
+        if (chosen < 0) break;
+        move = damping[chosen] - best.at;
+        best.at = damping[chosen];
+        best.value = value;
+        if (fabs(move) < 0.1 * best.width) break;
+    }
+    return best;
+}
+
+typedef struct {
+    double low, spacing, value[2][SCAN]; /* log integrand along the line, by sign */
+} line_scan;
+
+static int find_peaks(const nested_plan *plan, double outer, line_scan *scan, peak *peaks)
+{
+    stair_integrand *f = &plan->w->f;
+    double low = plan->centre[1] - plan->reach[1], spacing = 2 * plan->reach[1] / (SCAN - 1), (*value)[SCAN] = scan->value;
+    int count = 0;
+    scan->low = low;
+    scan->spacing = spacing;
+    for (int i = 0; i < SCAN; i++) point(plan, outer, low + i * spacing, i);
+    stair_integrand_energies(f, SCAN);
+    for (int i = 0; i < SCAN; i++) {
+        double log_weight = log(f->nodes.weight[i]);
+        value[0][i] = f->nodes.plus[i] + log_weight;
+        value[1][i] = f->nodes.minus[i] + log_weight;
+    }
+    for (int s = 0; s < (f->shape.mirrored ? 2 : 1); s++)
+        for (int i = 0; i < SCAN && count < PEAKS; i++) {
+            if ((i > 0 && value[s][i - 1] > value[s][i]) || (i + 1 < SCAN && value[s][i + 1] > value[s][i])) continue;
+            peak found = refine_peak(plan, outer, low + i * spacing, spacing, s ? -1 : 1);
+            if (found.value > plan->top - plan->cutoff) peaks[count++] = found;
+        }
+    return count;
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* Breaks around peaks of the given widths, sorted, clipped to the range, and thinned: a panel need not be
+ * shorter than the narrowest peak near it. */
+static int lay_breaks(int peaks, const double *at, const double *width, double low, double high, double *breaks)
+{
+    static const double spread[] = {-7.5, -3, 0, 3, 7.5};
+    int count = 0, kept = 0;
+    breaks[count++] = low;
+    breaks[count++] = high;
+    for (int k = 0; k < peaks; k++)
+        for (int s = 0; s < 5; s++) breaks[count++] = fmax(low, fmin(high, at[k] + spread[s] * width[k]));
+    qsort(breaks, (size_t)count, sizeof *breaks, compare_doubles);
+    for (int i = 0; i < count; i++) {
+        double scale = 1e-13 * (high - low), nearest = INFINITY;
+        for (int k = 0; k < peaks; k++) /* widths grow with the distance from their peak */
+            nearest = fmin(nearest, fmax(width[k], 0.2 * fabs(breaks[i] - at[k])));
+        if (peaks) scale = fmax(scale, 1.2 * nearest);
+        if (kept && breaks[i] < breaks[kept - 1] + scale && i + 1 < count) continue;
+        if (kept && breaks[i] <= breaks[kept - 1]) continue;
+        breaks[kept++] = breaks[i];
+    }
+    return kept;
+}
+
+/* Puts the 15 nodes of each of up to four panels into the block and measures their masses. */
+static void measure_panels(const nested_plan *plan, double outer, int many, panel *panels, double *mass)
+{
+    stair_integrand *f = &plan->w->f;
+    for (int k = 0; k < many; k++) {
+        double middle = 0.5 * (panels[k].low + panels[k].high), half = 0.5 * (panels[k].high - panels[k].low);
+        for (int i = 0; i < 15; i++) point(plan, outer, middle + half * gk_node[i], 15 * k + i);
+    }
+    stair_integrand_energies(f, 15 * many);
+    stair_block_mass_table[stair_isa()](&f->shape, 15 * many, &f->nodes, plan->top, mass);
+    for (int k = 0; k < many; k++) {
+        double half = 0.5 * (panels[k].high - panels[k].low), kronrod = 0, gauss = 0;
+        for (int i = 0; i < 15; i++) {
+            kronrod += gk_kronrod[i] * mass[15 * k + i];
+            gauss += gk_gauss[i] * mass[15 * k + i];
+        }
+        panels[k].mass = half * kronrod;
+        panels[k].error = panel_error(half * (kronrod - gauss), half * kronrod);
+    }
+}
+
+/* Adds the panels of the block that are accepted, with their Kronrod weights. */
+static void add_panels(const nested_plan *plan, int many, const panel *panels, const bool *accepted, stair_moments *into)
+{
+    stair_integrand *f = &plan->w->f;
+    bool any = false;
+    for (int k = 0; k < many; k++) {
+        double half = 0.5 * (panels[k].high - panels[k].low);
+        any |= accepted[k] && panels[k].mass > 0;
+        for (int i = 0; i < 15; i++) f->nodes.weight[15 * k + i] *= accepted[k] ? half * gk_kronrod[i] : 0;
+    }
+    if (any) stair_integrand_add(f, 15 * many, NULL, plan->top, into);
+}
+
+/* Whether anything above the cut was seen in a panel. */
+static bool visible(const nested_plan *plan, const line_scan *scan, int count, const peak *peaks, double low, double high)
+{
+    for (int k = 0; k < count; k++)
+        if (low < peaks[k].at + 8 * peaks[k].width && high > peaks[k].at - 8 * peaks[k].width) return true;
+    int first = (int)floor((low - scan->low) / scan->spacing), last = (int)ceil((high - scan->low) / scan->spacing);
+    for (int s = 0; s < (plan->w->f.shape.mirrored ? 2 : 1); s++)
+        for (int i = first < 0 ? 0 : first; i <= last && i < SCAN; i++)
+            if (scan->value[s][i] > plan->top - plan->cutoff) return true;
+    return false;
+}
+
+/* Moments of one line; returns its error. */
+static double integrate_line(const nested_plan *plan, double outer, stair_moments *into)
+{
+    peak peaks[PEAKS];
+    line_scan scan;
+    double breaks[5 * PEAKS + 2], at[PEAKS], width[PEAKS], error = 0;
+    double low = plan->centre[1] - plan->reach[1], high = plan->centre[1] + plan->reach[1];
+    int count = find_peaks(plan, outer, &scan, peaks), waiting = 0;
+    panel stack[LINE_MOST];
+    stair_moments_clear(&plan->w->f, into);
+    if (!count) return 0;
+    for (int k = 0; k < count; k++) {
+        at[k] = peaks[k].at;
+        width[k] = peaks[k].width;
+    }
+    for (int i = lay_breaks(count, at, width, low, high, breaks) - 1; i > 0; i--)
+        if (visible(plan, &scan, count, peaks, breaks[i - 1], breaks[i]))
+            stack[waiting++] = (panel){.low = breaks[i - 1], .high = breaks[i]};
+    while (waiting) {
+        int many = waiting < 4 ? waiting : 4;
+        panel batch[4];
+        bool accepted[4];
+        double mass[STAIR_BLOCK];
+        for (int k = 0; k < many; k++) batch[k] = stack[--waiting];
+        measure_panels(plan, outer, many, batch, mass);
+        for (int k = 0; k < many; k++) {
+            double width = batch[k].high - batch[k].low;
+            double allowed = fmax(plan->line_tolerance * 0.1, 1e-15 * batch[k].mass);
+            accepted[k] = batch[k].error <= allowed || width < 1e-13 * (high - low) || waiting + 2 * (many - k) + 2 > LINE_MOST ||
+                          plan->w->f.visited > plan->budget;
+            if (accepted[k]) error += batch[k].error;
+        }
+        add_panels(plan, many, batch, accepted, into);
+        for (int k = 0; k < many; k++)
+            if (!accepted[k]) {
+                double middle = 0.5 * (batch[k].low + batch[k].high);
+                stack[waiting++] = (panel){.low = middle, .high = batch[k].high};
+                stack[waiting++] = (panel){.low = batch[k].low, .high = middle};
+            }
+    }
+    return error;
+}
+
+/* ---- the outer integral -------------------------------------------------------------------- */
+
+typedef struct {
+    double low, high, error;
+    double *kronrod; /* (count): moments of the panel, relative to exp(top) */
+} outer_panel;
+
+/* Mass and spread, the two sizes an error is measured against. */
+static double spread_of(const stair_integrand *f, const double *sum)
+{
+    double trace = sum[0];
+    for (int i = 0, k = 1 + f->size; i < f->size; k += ++i + 1) trace += fabs(sum[k]);
+    return trace;
+}
+
+static void integrate_outer_panel(const nested_plan *plan, outer_panel *p, double *gauss)
+{
+    stair_worker *w = plan->w;
+    stair_integrand *f = &w->f;
+    double middle = 0.5 * (p->low + p->high), half = 0.5 * (p->high - p->low), lines = 0;
+    memset(p->kronrod, 0, sizeof(double) * (size_t)f->count);
+    memset(gauss, 0, sizeof(double) * (size_t)f->count);
+    for (int i = 0; i < 15; i++) {
+        double error = integrate_line(plan, middle + half * gk_node[i], &w->part[0]);
+        lines += half * gk_kronrod[i] * error;
+        if (w->part[0].top == -INFINITY) continue;
+        double scale = half * exp(w->part[0].top - plan->top);
+        for (int k = 0; k < f->count; k++) {
+            p->kronrod[k] += gk_kronrod[i] * scale * w->part[0].sum[k];
+            gauss[k] += gk_gauss[i] * scale * w->part[0].sum[k];
+        }
+    }
+    double difference = fabs(p->kronrod[0] - gauss[0]), size = spread_of(f, p->kronrod);
+    for (int k = 1; k < f->count; k++) difference = fmax(difference, fabs(p->kronrod[k] - gauss[k]));
+    p->error = panel_error(difference, size) + lines;
+}
+
+static void set_plan(stair_worker *w, const stair_channel_options *options, nested_plan *plan)
+{
+    stair_integrand *f = &w->f;
+    const stair_mode *mode = &w->modes.mode[0];
+    double best = -INFINITY, scale = f->lower[0]; /* one free row: its standard deviation */
+    for (int k = 0; k < w->modes.count; k++) best = fmax(best, w->modes.mode[k].value);
+    plan->w = w;
+    plan->top = best;
+    plan->cutoff = options->cutoff - log(options->precision) + 5;
+    double radius = sqrt(2 * (plan->cutoff + fmax(0, -best))), mean[2];
+    for (int t = 0; t < 2; t++) mean[t] = scale * f->offset[t];
+    plan->centre[0] = mean[0] * f->fibre.outer[0] + mean[1] * f->fibre.outer[1];
+    plan->centre[1] = -mean[0] * f->fibre.outer[1] + mean[1] * f->fibre.outer[0];
+    plan->reach[0] = plan->reach[1] = radius * scale;
+    plan->line_tolerance = 0.025 * options->precision * exp(mode->log_mass - plan->top) / (2 * plan->reach[0]);
+}
+
+static int outer_breaks(const nested_plan *plan, double *breaks)
+{
+    const stair_worker *w = plan->w;
+    double at[STAIR_MOST_MODES], width[STAIR_MOST_MODES];
+    for (int k = 0; k < w->modes.count; k++) {
+        const stair_mode *mode = &w->modes.mode[k];
+        const double *axis = w->f.fibre.outer;
+        double variance = 0;
+        at[k] = mode->u[0] * axis[0] + mode->u[1] * axis[1];
+        for (int i = 0; i < 2; i++) {
+            double part = mode->lower[i] * axis[0] + mode->lower[2 + i] * axis[1];
+            variance += part * part;
+        }
+        width[k] = sqrt(variance);
+    }
+    return lay_breaks(w->modes.count, at, width, plan->centre[0] - plan->reach[0], plan->centre[0] + plan->reach[0], breaks);
+}
+
+/* Panels halved until the sum of their errors is `precision` of the mass; returns that ratio. */
+static double integrate(const nested_plan *plan, double precision, double *memory)
+{
+    stair_worker *w = plan->w;
+    stair_integrand *f = &w->f;
+    size_t count = (size_t)f->count;
+    double breaks[5 * STAIR_MOST_MODES + 2], *gauss = memory + count * OUTER_MOST, *sum = w->total.sum;
+    outer_panel panels[OUTER_MOST];
+    int used = outer_breaks(plan, breaks) - 1;
+    for (int i = 0; i < used; i++) {
+        panels[i] = (outer_panel){.low = breaks[i], .high = breaks[i + 1], .kronrod = memory + count * (size_t)i};
+        integrate_outer_panel(plan, &panels[i], gauss);
+    }
+    w->total.top = plan->top;
+    for (;;) {
+        double error = 0;
+        int worst = 0;
+        memset(sum, 0, sizeof(double) * count);
+        for (int i = 0; i < used; i++) {
+            error += panels[i].error;
+            if (panels[i].error > panels[worst].error) worst = i;
+            for (size_t k = 0; k < count; k++) sum[k] += panels[i].kronrod[k];
+        }
+        if (error <= precision * sum[0] || used == OUTER_MOST || f->visited > plan->budget) return error / sum[0];
+        outer_panel *left = &panels[worst], *right = &panels[used];
+        *right = (outer_panel){.low = 0.5 * (left->low + left->high), .high = left->high, .kronrod = memory + count * (size_t)used};
+        left->high = right->low;
+        integrate_outer_panel(plan, left, gauss);
+        integrate_outer_panel(plan, right, gauss);
+        used++;
+    }
+}
+
+stair_rule_result stair_rule_nested(stair_worker *w, const stair_channel_options *options, stair_posterior *out)
+{
+    stair_rule_result result = {.error = INFINITY};
+    stair_integrand *f = &w->f;
+    stair_channel_options goal = *options;
+    nested_plan plan = {.budget = f->visited + options->max_nodes};
+    double *memory = malloc(sizeof(double) * (size_t)f->count * (OUTER_MOST + 1));
+    if (!memory) return result;
+    do {
+        stair_modes_find(f, goal.cutoff - log(goal.precision), &w->modes);
+        if (!w->modes.count) break;
+        stair_rule_origin(w);
+        set_plan(w, &goal, &plan);
+        double error = integrate(&plan, 0.5 * goal.precision, memory);
+        stair_moments_finish(f, &w->total, out);
+        result.error = error * stair_posterior_sensitivity(f, out) + stair_posterior_truncation(f, out, plan.cutoff);
+    } while (!stair_rule_accept(f, options, out, &goal, &result));
+    free(memory);
+    return result;
+}

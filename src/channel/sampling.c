@@ -1,0 +1,268 @@
+/* Importance sampling for any number of coordinates, with an error bar from independent replicates.
+ *
+ * Proposal: the Laplace Gaussians of the modes, widened, and one component as wide as the prior, so
+ * that weights stay bounded where Laplace is wrong.  All components are drawn in fixed shares and
+ * weighted by the whole mixture.  Nodes are rank-1 lattice points mapped to Gaussians; replicate r
+ * uses its own random shift of the lattice and, for each sample, its own random rotation, which a
+ * Gaussian does not notice: so tables are shared by all samples while errors are independent.
+ *
+ * The error is twice the standard error over replicates.
+ */
+#include "channel/sampling.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "channel/rules.h"
+#include "core/isa.h"
+#include "core/matrix.h"
+#include "core/qmc.h"
+#include "core/rng.h"
+
+#define TABLES     8     /* shifts, and replicates of the first round */
+#define TABLE_SIZE 4096
+#define FIRST      512   /* nodes per replicate of the first round */
+#define MOST_REPLICATES 256
+#define WIDEN      1.15  /* modes are sampled this much wider than Laplace */
+#define WIDE_SHARE 0.25
+#define WIDE_AUX   3.0   /* the wide component on auxiliary coordinates, in Laplace deviations */
+
+STAIR_HOT_TABLE(void, stair_block_affine,
+                (int dim, const double *matrix, const double *centre, const double *normal, size_t stride, double *u));
+STAIR_HOT_TABLE(void, stair_block_density, (const stair_mixture *q, int n, const double *u, double *weight));
+
+/* ---- tables of Gaussian lattice points, (TABLES, dim, TABLE_SIZE) per dimension -------------- */
+
+static double *normal_tables[STAIR_MAX_DIM + 1];
+static pthread_mutex_t tables_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static uint64_t reversed(uint64_t i)
+{
+    uint64_t out = 0;
+    for (uint64_t bit = 1; bit < TABLE_SIZE; bit <<= 1, i >>= 1) out = out << 1 | (i & 1);
+    return out;
+}
+
+/* In bit-reversed order the first 2^k points are a lattice themselves. */
+static double *build_table(int dim)
+{
+    double *table = malloc(sizeof(double) * TABLES * (size_t)dim * TABLE_SIZE), shift[STAIR_MAX_DIM], unit[STAIR_MAX_DIM];
+    for (int r = 0; table && r < TABLES; r++) {
+        stair_rng_uniforms(0, STAIR_RNG_SHIFT, (uint64_t)r, dim, shift);
+        for (uint64_t i = 0; i < TABLE_SIZE; i++) {
+            stair_qmc_point(dim, TABLE_SIZE, reversed(i), shift, unit);
+            for (int k = 0; k < dim; k++)
+                table[((size_t)r * (size_t)dim + (size_t)k) * TABLE_SIZE + i] = stair_qmc_normal(unit[k]);
+        }
+    }
+    return table;
+}
+
+static const double *normals(int dim)
+{
+    pthread_mutex_lock(&tables_lock);
+    if (!normal_tables[dim]) normal_tables[dim] = build_table(dim);
+    const double *table = normal_tables[dim];
+    pthread_mutex_unlock(&tables_lock);
+    return table;
+}
+
+/* ---- proposal -------------------------------------------------------------------------------- */
+
+static bool finish_component(int dim, const double *covariance, double share, stair_component *c)
+{
+    double half_logdet;
+    if (!stair_matrix_whiten(dim, covariance, c->lower, c->whiten, &half_logdet)) return false;
+    c->share = share;
+    c->peak = exp(-half_logdet - 0.5 * dim * log(2 * M_PI));
+    return isfinite(c->peak) && c->peak > 0;
+}
+
+/* covariance of a mode, widened */
+static void mode_covariance(int dim, const stair_mode *mode, double widen, double *covariance)
+{
+    for (int i = 0; i < dim; i++)
+        for (int j = 0; j < dim; j++) {
+            double sum = 0;
+            for (int k = 0; k < dim; k++) sum += mode->lower[i * dim + k] * mode->lower[j * dim + k];
+            covariance[i * dim + j] = widen * widen * sum;
+        }
+}
+
+/* Prior on the free coordinates; the leading mode, much widened, on the others. */
+static void wide_component(const stair_integrand *f, const stair_mode *mode, double *centre, double *covariance)
+{
+    int dim = f->dim, p = f->shape.rows, m = f->shape.tokens, free = f->shape.free_rows * m;
+    mode_covariance(dim, mode, WIDE_AUX, covariance);
+    for (int i = 0; i < dim; i++) {
+        centre[i] = mode->u[i];
+        for (int j = 0; j < dim; j++) {
+            if (i >= free && j >= free) continue;
+            covariance[i * dim + j] = 0;
+            if (i >= free || j >= free || i % m != j % m) continue;
+            for (int k = 0; k <= i / m && k <= j / m; k++)
+                covariance[i * dim + j] += WIDEN * WIDEN * f->lower[(i / m) * p + k] * f->lower[(j / m) * p + k];
+        }
+        if (i >= free) continue;
+        centre[i] = 0;
+        for (int k = 0; k <= i / m; k++) centre[i] += f->lower[(i / m) * p + k] * f->offset[k * m + i % m];
+    }
+}
+
+static bool build_mixture(const stair_integrand *f, const stair_modes *modes, double *memory, stair_mixture *q)
+{
+    int dim = f->dim;
+    size_t square = (size_t)(dim * dim), each = (size_t)dim + 2 * square;
+    double covariance[STAIR_MAX_DIM * STAIR_MAX_DIM], total = 0;
+    q->dim = dim;
+    q->count = modes->count + 1;
+    for (int k = 0; k < modes->count; k++) total += fmax(modes->mode[k].share, 0.05);
+    for (int k = 0; k < q->count; k++) {
+        stair_component *c = &q->component[k];
+        c->centre = memory + each * (size_t)k;
+        c->lower = c->centre + dim;
+        c->whiten = c->lower + square;
+        double share = WIDE_SHARE;
+        if (k < modes->count) {
+            mode_covariance(dim, &modes->mode[k], WIDEN, covariance);
+            memcpy(c->centre, modes->mode[k].u, sizeof(double) * (size_t)dim);
+            share = (1 - WIDE_SHARE) * fmax(modes->mode[k].share, 0.05) / total;
+        } else
+            wide_component(f, &modes->mode[0], c->centre, covariance);
+        if (!finish_component(dim, covariance, share, c)) return false;
+    }
+    return true;
+}
+
+/* Haar rotation of (sample, replicate, component) by Gram-Schmidt of normals. */
+static void random_rotation(int dim, uint64_t seed, uint64_t sample, int stream, double *rotation)
+{
+    stair_rng_normals(seed + 1 + (uint64_t)stream, STAIR_RNG_SHIFT, sample, dim * dim, rotation);
+    stair_matrix_orthonormalise(dim, rotation);
+}
+
+/* ---- sums ------------------------------------------------------------------------------------ */
+
+typedef struct {
+    stair_worker *w;
+    const stair_channel_options *options;
+    const double *table;
+    stair_mixture mixture[2];  /* one per chart */
+    double *memory;
+    stair_moments replicate[MOST_REPLICATES];
+} sampler;
+
+/* Nodes of component k when a replicate has n nodes: whole blocks. */
+static int component_nodes(const stair_component *c, int n)
+{
+    int blocks = (int)ceil(c->share * n / STAIR_BLOCK);
+    return (blocks < TABLE_SIZE / STAIR_BLOCK ? blocks : TABLE_SIZE / STAIR_BLOCK) * STAIR_BLOCK;
+}
+
+static void sum_replicate(sampler *s, int r, int n)
+{
+    stair_worker *w = s->w;
+    stair_integrand *f = &w->f;
+    int dim = f->dim;
+    stair_moments_clear(f, &s->replicate[r]);
+    double rotation[STAIR_MAX_DIM * STAIR_MAX_DIM], turned[STAIR_MAX_DIM * STAIR_MAX_DIM];
+    for (int chart = 0; chart < f->fibre.charts; chart++) {
+        stair_mixture *q = &s->mixture[chart];
+        f->chart = chart;
+        for (int k = 0; k < q->count; k++) {
+            stair_component *c = &q->component[k];
+            random_rotation(dim, s->options->seed, w->sample, (r * 2 + chart) * (STAIR_MOST_MODES + 1) + k, rotation);
+            for (int i = 0; i < dim; i++)
+                for (int j = 0; j < dim; j++) {
+                    turned[i * dim + j] = 0;
+                    for (int l = 0; l <= i; l++) turned[i * dim + j] += c->lower[i * dim + l] * rotation[l * dim + j];
+                }
+            const double *table = s->table + (size_t)(r % TABLES) * (size_t)dim * TABLE_SIZE;
+            for (int at = 0; at < component_nodes(c, n); at += STAIR_BLOCK) {
+                stair_block_affine_table[stair_isa()](dim, turned, c->centre, table + at, TABLE_SIZE, f->nodes.u);
+                double top = stair_integrand_energies(f, STAIR_BLOCK);
+                stair_block_density_table[stair_isa()](q, STAIR_BLOCK, f->nodes.u, f->nodes.weight);
+                stair_integrand_add(f, STAIR_BLOCK, NULL, top, &s->replicate[r]);
+            }
+        }
+    }
+}
+
+/* Weights are against the nodes really drawn, so rounding shares to blocks does not bias. */
+static void set_heights(sampler *s, int n)
+{
+    for (int chart = 0; chart < s->w->f.fibre.charts; chart++) {
+        stair_mixture *q = &s->mixture[chart];
+        for (int k = 0; k < q->count; k++) {
+            stair_component *c = &q->component[k];
+            c->height = c->peak * component_nodes(c, n);
+        }
+    }
+}
+
+/* Total of the replicates, and twice the standard error of their mean. */
+static double combine(sampler *s, int replicates, stair_posterior *out)
+{
+    stair_worker *w = s->w;
+    double square = 0;
+    stair_moments_clear(&w->f, &w->total);
+    for (int r = 0; r < replicates; r++) stair_moments_merge(&w->f, &w->total, &s->replicate[r], -log(replicates));
+    stair_moments_finish(&w->f, &w->total, out);
+    for (int r = 0; r < replicates; r++) {
+        stair_moments_finish(&w->f, &s->replicate[r], &w->first);
+        double distance = stair_posterior_distance(&w->f, out, &w->first);
+        square += distance * distance;
+    }
+    return 2 * sqrt(square / (replicates * (replicates - 1.0)));
+}
+
+static bool prepare(sampler *s)
+{
+    stair_worker *w = s->w;
+    stair_integrand *f = &w->f;
+    size_t each = (size_t)f->dim + 2 * (size_t)(f->dim * f->dim), mixture = each * (STAIR_MOST_MODES + 1);
+    s->memory = malloc(sizeof(double) * (2 * mixture + (size_t)MOST_REPLICATES * (size_t)f->count));
+    s->table = normals(f->dim);
+    if (!s->memory || !s->table) return false;
+    for (int r = 0; r < MOST_REPLICATES; r++) {
+        s->replicate[r].sum = s->memory + 2 * mixture + (size_t)r * (size_t)f->count;
+    }
+    for (int chart = 0; chart < f->fibre.charts; chart++) {
+        f->chart = chart;
+        stair_modes_find(f, s->options->cutoff - log(s->options->precision), &w->modes);
+        if (!w->modes.count || !build_mixture(f, &w->modes, s->memory + mixture * (size_t)chart, &s->mixture[chart])) return false;
+        if (!chart) stair_rule_origin(w);
+    }
+    return true;
+}
+
+/* Rounds: 512 nodes per replicate doubling to the size of the table, then more replicates. */
+stair_rule_result stair_rule_sampling(stair_worker *w, const stair_channel_options *options, stair_posterior *out)
+{
+    stair_rule_result result = {.error = INFINITY};
+    sampler *s = calloc(1, sizeof *s);
+    int64_t start = w->f.visited;
+    if (!s) return result;
+    *s = (sampler){.w = w, .options = options};
+    if (prepare(s)) {
+        int n = FIRST, replicates = TABLES;
+        for (;;) {
+            set_heights(s, n);
+            for (int r = 0; r < replicates; r++) sum_replicate(s, r, n);
+            result.error = combine(s, replicates, out);
+            result.converged = result.error <= options->precision;
+            if (result.converged || w->f.visited - start > options->max_nodes / 3) break;
+            if (n < TABLE_SIZE)
+                n *= 2;
+            else if (replicates * 2 <= MOST_REPLICATES)
+                replicates *= 2;
+            else
+                break;
+        }
+    }
+    free(s->memory);
+    free(s);
+    return result;
+}

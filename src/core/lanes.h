@@ -1,0 +1,80 @@
+/* Eight doubles at a time, whatever the machine: the vocabulary of the hot loops.
+ *
+ * A `lanes` value is eight doubles that GCC and clang lower to one AVX-512, two AVX2 or four SSE2
+ * registers.  Eight is fixed, so a sum over nodes has the same order on every instruction set.
+ * Only files named *_hot.c use it; core/isa.h says how they are built and chosen.
+ *
+ * exp is our own polynomial rather than a library call: it inlines into the loop that needs it
+ * and gives the same bits in every lane.  tests/unit/test_lanes.c holds it to 2 ulp.
+ */
+#ifndef STAIR_CORE_LANES_H
+#define STAIR_CORE_LANES_H
+
+#include <stdint.h>
+#include <string.h>
+
+#define LANES 8
+typedef double lanes __attribute__((vector_size(8 * LANES)));
+typedef int64_t lanes_bits __attribute__((vector_size(8 * LANES)));
+
+#define LANES_INLINE static inline __attribute__((always_inline, unused))
+
+LANES_INLINE lanes lanes_load(const double *p)
+{
+    lanes x;
+    memcpy(&x, p, sizeof x);
+    return x;
+}
+
+LANES_INLINE void lanes_store(double *p, lanes x) { memcpy(p, &x, sizeof x); }
+
+LANES_INLINE lanes lanes_set(double x) { return (lanes){x, x, x, x, x, x, x, x}; }
+
+LANES_INLINE lanes lanes_pick(lanes_bits mask, lanes yes, lanes no)
+{
+    return (lanes)(((lanes_bits)yes & mask) | ((lanes_bits)no & ~mask));
+}
+
+LANES_INLINE lanes lanes_max(lanes a, lanes b) { return lanes_pick(a > b, a, b); }
+LANES_INLINE lanes lanes_min(lanes a, lanes b) { return lanes_pick(a < b, a, b); }
+
+LANES_INLINE lanes lanes_abs(lanes x) { return (lanes)((lanes_bits)x & (((lanes_bits){0} - 1) & INT64_MAX)); }
+
+LANES_INLINE double lanes_sum(lanes x)
+{
+    return ((x[0] + x[4]) + (x[1] + x[5])) + ((x[2] + x[6]) + (x[3] + x[7]));
+}
+
+LANES_INLINE double lanes_top(lanes x)
+{
+    double top = x[0];
+    for (int i = 1; i < LANES; i++) top = x[i] > top ? x[i] : top;
+    return top;
+}
+
+/* exp(x) = 2^k exp(r), |r| <= log(2)/2, Taylor to degree 12; clamped to the normal range, so what
+ * should underflow comes out as about 1e-307. */
+LANES_INLINE lanes lanes_exp(lanes x)
+{
+    x = lanes_min(lanes_max(x, lanes_set(-707.0)), lanes_set(709.0));
+    const double shift = 0x1.8p52;
+    lanes k = x * 1.4426950408889634074 + shift;
+    lanes_bits exponent = (lanes_bits)k;
+    k -= shift;
+    lanes r = (x - k * 0x1.62e42fefa3800p-1) - k * 0x1.ef35793c76730p-45;
+    lanes p = lanes_set(1.0 / 479001600.0);
+    p = p * r + 1.0 / 39916800.0;
+    p = p * r + 1.0 / 3628800.0;
+    p = p * r + 1.0 / 362880.0;
+    p = p * r + 1.0 / 40320.0;
+    p = p * r + 1.0 / 5040.0;
+    p = p * r + 1.0 / 720.0;
+    p = p * r + 1.0 / 120.0;
+    p = p * r + 1.0 / 24.0;
+    p = p * r + 1.0 / 6.0;
+    p = p * r + 0.5;
+    p = (p * r) * r + r;
+    return (lanes)((lanes_bits)(p + 1.0) + (exponent << 52));
+}
+
+#endif

@@ -1,0 +1,29 @@
+/* Small dense matrices, row-major, n up to a few dozen: what LAPACK is too heavy for.
+ *
+ * Cholesky factors and their inverses are computed in extended precision: a covariance with
+ * eigenvalues 1 and 1e-10 would otherwise lose six of its digits here. */
+#ifndef STAIR_CORE_MATRIX_H
+#define STAIR_CORE_MATRIX_H
+
+#include <stdbool.h>
+
+/* lower (n, n) with lower lower^T = a, upper part zero.  False when a is not positive definite. */
+bool stair_matrix_cholesky(int n, const double *a, double *lower);
+
+/* inverse (n, n) of a lower triangular matrix; the product of both is what it says to 1e-19. */
+bool stair_matrix_whiten(int n, const double *a, double *lower, double *inverse, double *half_logdet);
+
+/* values ascending, vectors (n, n) in columns: a = vectors diag(values) vectors^T.  Jacobi. */
+void stair_matrix_eigen(int n, const double *a, double *values, double *vectors);
+
+/* x (n, columns) with a x = b, by elimination with partial pivoting; |det a| if asked.  False when
+ * singular.  a is overwritten, b becomes x. */
+bool stair_matrix_solve(int n, double *a, int columns, double *b, double *det);
+
+/* Rows of a (n, n) made orthonormal, in order; of a Gaussian matrix this is a Haar rotation. */
+void stair_matrix_orthonormalise(int n, double *a);
+
+/* The orthogonal matrix r (n, n) that maximises tr(r^T k) with det r of the given sign (+1, -1). */
+void stair_matrix_procrustes(int n, const double *k, int sign, double *r);
+
+#endif

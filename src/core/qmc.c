@@ -1,0 +1,36 @@
+/* Rank-1 lattice: point i of n is frac(i z_k / n + shift_k).  The generating vector is the one of
+ * Cools, Kuo and Nuyens (SIAM J. Sci. Comput. 28, 2006) for n a power of two up to 2^20; beyond its
+ * dimensions odd multiples of it go on, which is still a lattice, only less carefully chosen. */
+#include "core/qmc.h"
+
+#include <math.h>
+
+#define VECTOR 32
+static const uint64_t vector[VECTOR] = {
+    1,      182667, 469891, 498753, 110745, 446247, 250185, 118627, 245333, 283199, 408519,
+    391023, 246327, 126539, 399185, 461527, 300343, 69681,  516695, 436179, 106383, 238523,
+    413283, 70841,  47719,  300129, 113029, 123925, 410745, 211325, 17489,  511893,
+};
+
+void stair_qmc_point(int dim, uint64_t n, uint64_t i, const double *shift, double *out)
+{
+    for (int k = 0; k < dim; k++) {
+        uint64_t z = vector[k % VECTOR] * (uint64_t)(2 * (k / VECTOR) + 1);
+        double x = (double)((i * z) % n) / (double)n + (shift ? shift[k] : 0.5 / (double)n);
+        x -= floor(x);
+        x = 1 - fabs(2 * x - 1);
+        out[k] = x <= 0 ? 0.25 / (double)n : x >= 1 ? 1 - 0.25 / (double)n : x;
+    }
+}
+
+/* Rational starting value, then Newton steps on erfc. */
+double stair_qmc_normal(double p)
+{
+    double tail = p < 0.5 ? p : 1 - p, t = sqrt(-2 * log(tail));
+    double x = t - (2.515517 + t * (0.802853 + t * 0.010328)) / (1 + t * (1.432788 + t * (0.189269 + t * 0.001308)));
+    for (int k = 0; k < 2; k++) {
+        double error = 0.5 * erfc(x * M_SQRT1_2) - tail;
+        x += error * sqrt(2 * M_PI) * exp(0.5 * x * x);
+    }
+    return p < 0.5 ? -x : x;
+}

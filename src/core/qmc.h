@@ -1,0 +1,15 @@
+/* Quasi-random points: rank-1 lattices with random shifts, and the map to Gaussians. */
+#ifndef STAIR_CORE_QMC_H
+#define STAIR_CORE_QMC_H
+
+#include <stdint.h>
+
+/* Point i of n of a rank-1 lattice in (0,1)^dim, shifted by shift (dim) modulo one (NULL: by 1/2n),
+ * and folded by the tent map, so that smooth functions need not be periodic. */
+void stair_qmc_point(int dim, uint64_t n, uint64_t i, const double *shift, double *out);
+
+/* Inverse of the standard normal distribution function, to about 1e-9: it shapes point sets, whose
+ * density is then computed from the point itself, so its error never enters a result. */
+double stair_qmc_normal(double p);
+
+#endif

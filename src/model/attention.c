@@ -1,0 +1,324 @@
+/* Deep attention, tied, one head: forward, labels and gradient.
+ *
+ *   H_0 = 1;  h_l = H_{l-1} Z_l^T (M x P_l);  S_l = act(h_l h_l^T), rows softmaxed
+ *   H_l = (c 1 + S_l) H_{l-1}  for l < L;     y = S_L
+ *
+ * Troiani et al. 2025, eqs. (2)-(6), in the token-row form of their Corollary; `mixing=literal`
+ * puts S_l^T in place of S_l in the mixing, which is what their recursion for B_c^l says.  A
+ * softmax label is carried as log y, so that saturated attention keeps its information.
+ */
+#include "model/attention.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/keys.h"
+
+enum { KEY_LAYERS, KEY_TOKENS, KEY_RANK, KEY_SKIP, KEY_ACTIVATION, KEY_MIXING, KEY_WEIGHTS, KEY_HEADS, KEY_OUTPUT,
+       KEY_NOISE, KEY_PRENOISE };
+
+static const stair_model_key keys[] = {
+    {"layers", "2", "depth L"},
+    {"tokens", "2", "sequence length M"},
+    {"rank", "1", "rank P_l of every layer, or of each: 1+2+1"},
+    {"skip", "1", "strength c of the skip connection; -1 is singular"},
+    {"activation", "softmax", "softmax or linear"},
+    {"mixing", "attention", "attention: rows of S mix tokens; literal: columns do, as the paper prints"},
+    {"weights", "tied", "tied: query and key are one matrix"},
+    {"heads", "1", "number of heads"},
+    {"output", "scores", "scores: the last attention matrix"},
+    {"noise", "0", "variance of Gaussian noise on y"},
+    {"prenoise", "0", "variance of Gaussian noise on Z"},
+    {NULL, NULL, NULL},
+};
+
+void stair_attention_scores(const stair_attention *a, int rank, const double *h, double *s, double *log_s)
+{
+    int m = a->tokens;
+    for (int i = 0; i < m; i++) {
+        double top = -INFINITY, sum = 0;
+        for (int j = 0; j < m; j++) {
+            double dot = 0;
+            for (int k = 0; k < rank; k++) dot += h[i * rank + k] * h[j * rank + k];
+            s[i * m + j] = dot;
+            top = dot > top ? dot : top;
+        }
+        if (a->linear) continue;
+        for (int j = 0; j < m; j++) sum += exp(s[i * m + j] - top);
+        double log_sum = log(sum);
+        for (int j = 0; j < m; j++) {
+            double logit = s[i * m + j] - top - log_sum;
+            if (log_s) log_s[i * m + j] = logit;
+            s[i * m + j] = exp(logit);
+        }
+    }
+}
+
+/* h (M, rank) = mixed Z_l^T */
+static void layer_input(const stair_attention *a, int layer, const double *mixed, const double *z, double *h)
+{
+    int m = a->tokens, rank = a->rank[layer];
+    for (int i = 0; i < m; i++)
+        for (int k = 0; k < rank; k++) {
+            double sum = 0;
+            for (int j = 0; j < m; j++) sum += mixed[i * m + j] * z[(a->row[layer] + k) * m + j];
+            h[i * rank + k] = sum;
+        }
+}
+
+/* b (M, M) = c 1 + S or c 1 + S^T */
+static void mixing_matrix(const stair_attention *a, const double *s, double *b)
+{
+    int m = a->tokens;
+    for (int i = 0; i < m; i++)
+        for (int j = 0; j < m; j++) b[i * m + j] = (a->literal ? s[j * m + i] : s[i * m + j]) + (i == j ? a->skip : 0);
+}
+
+static void multiply(int m, const double *x, const double *y, double *out)
+{
+    for (int i = 0; i < m; i++)
+        for (int j = 0; j < m; j++) {
+            double sum = 0;
+            for (int k = 0; k < m; k++) sum += x[i * m + k] * y[k * m + j];
+            out[i * m + j] = sum;
+        }
+}
+
+static void identity(int m, double *x)
+{
+    for (int i = 0; i < m * m; i++) x[i] = i % (m + 1) == 0;
+}
+
+#define SQUARE (STAIR_MAX_TOKENS * STAIR_MAX_TOKENS)
+
+void stair_attention_mixing(const stair_attention *a, int layers, const double *z, double *mixed)
+{
+    int m = a->tokens;
+    double h[STAIR_MAX_TOKENS * STAIR_MAX_INDICES], s[SQUARE], b[SQUARE], next[SQUARE];
+    identity(m, mixed);
+    for (int l = 0; l < layers; l++) {
+        layer_input(a, l, mixed, z, h);
+        stair_attention_scores(a, a->rank[l], h, s, NULL);
+        mixing_matrix(a, s, b);
+        multiply(m, b, mixed, next);
+        memcpy(mixed, next, sizeof(double) * (size_t)(m * m));
+    }
+}
+
+static void forward(const stair_model *model, const double *z, double *y, double *label)
+{
+    const stair_attention *a = model->state;
+    int m = a->tokens, last = a->layers - 1;
+    double mixed[SQUARE], h[STAIR_MAX_TOKENS * STAIR_MAX_INDICES], s[SQUARE], log_s[SQUARE];
+    stair_attention_mixing(a, last, z, mixed);
+    layer_input(a, last, mixed, z, h);
+    stair_attention_scores(a, a->rank[last], h, s, log_s);
+    if (y) memcpy(y, s, sizeof(double) * (size_t)(m * m));
+    if (label) memcpy(label, a->linear ? s : log_s, sizeof(double) * (size_t)(m * m));
+}
+
+static stair_status label_from_output(stair_context *context, const stair_model *model, const double *y,
+                                      double *label)
+{
+    const stair_attention *a = model->state;
+    int m = a->tokens;
+    for (int i = 0; i < m; i++) {
+        double sum = 0;
+        for (int j = 0; j < m; j++) {
+            double value = y[i * m + j];
+            sum += value;
+            if (!a->linear && !(value >= 0 && value <= 1))
+                return stair_fail(context, STAIR_BAD_INPUT, "y[%d][%d] = %g is not a softmax output", i, j, value);
+            if (!a->linear && value == 0)
+                return stair_fail(context, STAIR_BAD_INPUT,
+                                  "y[%d][%d] = 0 has lost its information; give the labels as logits", i, j);
+            label[i * m + j] = a->linear ? value : log(value);
+        }
+        if (!a->linear && fabs(sum - 1) > 1e-6)
+            return stair_fail(context, STAIR_BAD_INPUT, "row %d of y sums to %.9g, not to 1", i, sum);
+    }
+    return STAIR_OK;
+}
+
+/* The tape of one forward pass: what the backward pass needs of each layer. */
+typedef struct {
+    double mixed[SQUARE];                              /* H_{l-1} */
+    double h[STAIR_MAX_TOKENS * STAIR_MAX_INDICES];    /* (M, P_l) */
+    double s[SQUARE];                                  /* S_l */
+    double b[SQUARE];                                  /* c 1 + S_l (or its transpose) */
+} layer_tape;
+
+static void forward_tape(const stair_attention *a, const double *z, layer_tape *tape)
+{
+    identity(a->tokens, tape[0].mixed);
+    for (int l = 0; l < a->layers; l++) {
+        layer_input(a, l, tape[l].mixed, z, tape[l].h);
+        stair_attention_scores(a, a->rank[l], tape[l].h, tape[l].s, NULL);
+        mixing_matrix(a, tape[l].s, tape[l].b);
+        if (l + 1 < a->layers) multiply(a->tokens, tape[l].b, tape[l].mixed, tape[l + 1].mixed);
+    }
+}
+
+/* grad_s (M, M) on S_l -> grad_h (M, rank) on h_l */
+static void backward_scores(const stair_attention *a, int rank, const layer_tape *t, const double *grad_s,
+                            double *grad_h)
+{
+    int m = a->tokens;
+    double grad_j[SQUARE];
+    for (int i = 0; i < m; i++) {
+        double dot = 0;
+        for (int j = 0; j < m; j++) dot += grad_s[i * m + j] * t->s[i * m + j];
+        for (int j = 0; j < m; j++)
+            grad_j[i * m + j] = a->linear ? grad_s[i * m + j] : t->s[i * m + j] * (grad_s[i * m + j] - dot);
+    }
+    for (int i = 0; i < m; i++)
+        for (int k = 0; k < rank; k++) {
+            double sum = 0;
+            for (int j = 0; j < m; j++) sum += (grad_j[i * m + j] + grad_j[j * m + i]) * t->h[j * rank + k];
+            grad_h[i * rank + k] = sum;
+        }
+}
+
+static void gradient(const stair_model *model, const double *z, const double *cotangent, double *grad_z)
+{
+    const stair_attention *a = model->state;
+    int m = a->tokens;
+    layer_tape tape[STAIR_MAX_LAYERS];
+    double grad_mixed[SQUARE] = {0}, grad_s[SQUARE], grad_h[STAIR_MAX_TOKENS * STAIR_MAX_INDICES], next[SQUARE];
+    forward_tape(a, z, tape);
+    memcpy(grad_s, cotangent, sizeof(double) * (size_t)(m * m));
+    for (int l = a->layers - 1; l >= 0; l--) {
+        const layer_tape *t = &tape[l];
+        int rank = a->rank[l], row = a->row[l];
+        memset(next, 0, sizeof next);
+        if (l + 1 < a->layers) { /* H_l = B_l H_{l-1}: grad_mixed is on H_l */
+            for (int i = 0; i < m; i++)
+                for (int j = 0; j < m; j++) {
+                    double on_b = 0, on_mixed = 0;
+                    for (int k = 0; k < m; k++) {
+                        on_b += grad_mixed[i * m + k] * t->mixed[j * m + k];
+                        on_mixed += t->b[k * m + i] * grad_mixed[k * m + j];
+                    }
+                    grad_s[a->literal ? j * m + i : i * m + j] = on_b;
+                    next[i * m + j] = on_mixed;
+                }
+        }
+        backward_scores(a, rank, t, grad_s, grad_h);
+        for (int k = 0; k < rank; k++)
+            for (int j = 0; j < m; j++) {
+                double sum = 0;
+                for (int i = 0; i < m; i++) {
+                    sum += t->mixed[i * m + j] * grad_h[i * rank + k];
+                    next[i * m + j] += grad_h[i * rank + k] * z[(row + k) * m + j];
+                }
+                grad_z[(row + k) * m + j] = sum;
+            }
+        memcpy(grad_mixed, next, sizeof next);
+    }
+}
+
+/* rank=R for every layer, or R1+R2+...+RL */
+static stair_status parse_ranks(stair_context *context, const char *text, stair_attention *a)
+{
+    const char *at = text;
+    int count = 0;
+    while (*at) {
+        char *end;
+        long rank = strtol(at, &end, 10);
+        if (end == at || rank < 1 || rank > STAIR_MAX_INDICES || count == STAIR_MAX_LAYERS || (*end && *end != '+'))
+            return stair_fail(context, STAIR_BAD_INPUT, "model key rank=%s: expected ranks from 1 to %d, as 1 or 1+2+1",
+                              text, STAIR_MAX_INDICES);
+        a->rank[count++] = (int)rank;
+        if (*end == '+' && !end[1])
+            return stair_fail(context, STAIR_BAD_INPUT, "model key rank=%s: a rank is missing after '+'", text);
+        at = *end ? end + 1 : end;
+    }
+    if (count == 1)
+        for (; count < a->layers; count++) a->rank[count] = a->rank[0];
+    if (count != a->layers)
+        return stair_fail(context, STAIR_BAD_INPUT, "model key rank=%s: %d ranks for %d layers", text, count, a->layers);
+    return STAIR_OK;
+}
+
+static stair_status refuse_later_keys(stair_context *context, const char *const *values)
+{
+    static const char *const weights[] = {"tied", "untied", NULL}, *const outputs[] = {"scores", "sequence", NULL};
+    int choice, heads;
+    STAIR_TRY(stair_key_choice(context, "weights", values[KEY_WEIGHTS], weights, &choice));
+    if (choice) return stair_fail(context, STAIR_UNSUPPORTED, "weights=untied is not in this release; use weights=tied");
+    STAIR_TRY(stair_key_integer(context, "heads", values[KEY_HEADS], 1, 64, &heads));
+    if (heads > 1) return stair_fail(context, STAIR_UNSUPPORTED, "heads=%d is not in this release; use heads=1", heads);
+    STAIR_TRY(stair_key_choice(context, "output", values[KEY_OUTPUT], outputs, &choice));
+    if (choice) return stair_fail(context, STAIR_UNSUPPORTED, "output=sequence is not in this release; use output=scores");
+    return STAIR_OK;
+}
+
+/* Whether c 1 + S_l is singular for every Z, so that nothing can be inverted. */
+static stair_status check_mixing(stair_context *context, const stair_attention *a)
+{
+    int hidden_rank = STAIR_MAX_INDICES;
+    for (int l = 0; l + 1 < a->layers; l++) hidden_rank = a->rank[l] < hidden_rank ? a->rank[l] : hidden_rank;
+    if (a->layers == 1) return STAIR_OK;
+    if (!a->linear && a->skip == -1)
+        return stair_fail(context, STAIR_BAD_INPUT, "skip=-1 makes every mixing matrix singular; choose another skip");
+    if (a->linear && a->skip == 0 && hidden_rank < a->tokens)
+        return stair_fail(context, STAIR_BAD_INPUT,
+                          "skip=0 with linear activation and rank below %d tokens is singular; choose another skip",
+                          a->tokens);
+    return STAIR_OK;
+}
+
+static stair_status create(stair_context *context, stair_model *model, const char *const *values)
+{
+    static const char *const activations[] = {"softmax", "linear", NULL};
+    static const char *const mixings[] = {"attention", "literal", NULL};
+    stair_attention *a = calloc(1, sizeof *a);
+    if (!a) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+    model->state = a;
+    stair_model_info *info = &model->info;
+    int linear, literal, rows = 0;
+    STAIR_TRY(stair_key_integer(context, "layers", values[KEY_LAYERS], 1, STAIR_MAX_LAYERS, &a->layers));
+    STAIR_TRY(stair_key_integer(context, "tokens", values[KEY_TOKENS], 1, STAIR_MAX_TOKENS, &a->tokens));
+    STAIR_TRY(parse_ranks(context, values[KEY_RANK], a));
+    STAIR_TRY(stair_key_real(context, "skip", values[KEY_SKIP], -1e6, 1e6, &a->skip));
+    STAIR_TRY(stair_key_choice(context, "activation", values[KEY_ACTIVATION], activations, &linear));
+    STAIR_TRY(stair_key_choice(context, "mixing", values[KEY_MIXING], mixings, &literal));
+    STAIR_TRY(stair_key_real(context, "noise", values[KEY_NOISE], 0, 1e6, &info->noise));
+    STAIR_TRY(stair_key_real(context, "prenoise", values[KEY_PRENOISE], 0, 1e6, &info->prenoise));
+    STAIR_TRY(refuse_later_keys(context, values));
+    a->linear = linear;
+    a->literal = literal;
+    STAIR_TRY(check_mixing(context, a));
+    for (int l = 0; l < a->layers; l++) {
+        a->row[l] = rows;
+        rows += a->rank[l];
+        model->ranks[l] = a->rank[l];
+    }
+    int last_rank = a->rank[a->layers - 1];
+    a->common = !a->linear && last_rank > a->tokens - 1 ? last_rank - (a->tokens - 1) : 0;
+    a->angles = last_rank * (last_rank - 1) / 2;
+    if (rows > STAIR_MAX_INDICES || (rows - last_rank) * a->tokens + a->common + a->angles > STAIR_MAX_DIM)
+        return stair_fail(context, STAIR_UNSUPPORTED, "model too large: at most %d indices in all and %d hidden dimensions",
+                          STAIR_MAX_INDICES, STAIR_MAX_DIM);
+    info->layers = a->layers;
+    info->tokens = a->tokens;
+    info->indices = rows;
+    info->label_size = a->tokens * a->tokens;
+    info->output_noisy = info->noise > 0;
+    info->label_is_log = !a->linear && !info->output_noisy;
+    stair_attention_fibre_layout(a, &model->fibre_size);
+    return STAIR_OK;
+}
+
+const stair_model_ops stair_attention_ops = {
+    .name = "attention",
+    .summary = "deep self-attention, y = S_L: layers, tokens, ranks, skip connection",
+    .keys = keys,
+    .create = create,
+    .forward = forward,
+    .label_from_output = label_from_output,
+    .gradient = gradient,
+    .fibre_open = stair_attention_fibre_open,
+    .fibre_map = stair_attention_fibre_map,
+};

@@ -1,0 +1,38 @@
+/* Deep attention with tied query and key and one head, shared by its three files. */
+#ifndef STAIR_MODEL_ATTENTION_H
+#define STAIR_MODEL_ATTENTION_H
+
+#include "model/model.h"
+
+typedef struct {
+    int layers, tokens;
+    int rank[STAIR_MAX_LAYERS]; /* P_l */
+    int row[STAIR_MAX_LAYERS];  /* first row of layer l in Z */
+    double skip;                /* c */
+    bool linear;                /* activation: identity in place of softmax */
+    bool literal;               /* the paper's mixing: S_l transposed */
+    int common;                 /* coordinates v: parts of h_L the label does not see, shared by all tokens */
+    int angles;                 /* coordinates of the rotation of h_L */
+} stair_attention;
+
+/* Layout of stair_fibre.data, in doubles. */
+typedef struct {
+    int h;       /* (M, P_L): the last layer's h, up to rotation and common part */
+    int centre;  /* (charts, P_L, P_L): rotations at which the charts are centred */
+    int scratch; /* room for fibre_map */
+} stair_attention_layout;
+
+stair_attention_layout stair_attention_fibre_layout(const stair_attention *a, int *size);
+
+stair_status stair_attention_fibre_open(stair_context *context, const stair_model *model, const double *label,
+                                        const double *omega, stair_fibre *fibre);
+void stair_attention_fibre_map(const stair_fibre *fibre, int chart, int n, const double *u, double *z,
+                               double *weight);
+
+/* S_l = activation(h h^T) of h (M, rank); log_s, the log-softmax, may be NULL. */
+void stair_attention_scores(const stair_attention *a, int rank, const double *h, double *s, double *log_s);
+
+/* mixed (M, M) = H_layers of Z (P, M): the product of the mixings of the first `layers` layers. */
+void stair_attention_mixing(const stair_attention *a, int layers, const double *z, double *mixed);
+
+#endif

@@ -1,0 +1,196 @@
+/* The fibre of deep attention: all Z that give one label.
+ *
+ * The label fixes J = h h^T of the last layer up to t 11^T (softmax) or fully (linear), hence the
+ * rows of h (M, P_L) up to a rotation and, for softmax with P_L >= M, up to a component v common
+ * to all tokens and orthogonal to their differences.  Then Z_L = (H_{L-1}^{-1} h)^T with density
+ * |det H_{L-1}|^{-P_L}, whatever the hidden indices Z_1 .. Z_{L-1} are:
+ *
+ *   coordinates u = (Z_1 .. Z_{L-1}, v, rotation), measure dZ dv dHaar.
+ *
+ * Softmax: Delta_mn = log y_mm - log y_mn = J_mm - J_mn gives
+ *   |h_m - h_n|^2 = Delta_mn + Delta_nm,   |h_m|^2 - |h_n|^2 = Delta_mn - Delta_nm.
+ */
+#include "model/attention.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/isa.h"
+#include "core/matrix.h"
+
+#define SQUARE (STAIR_MAX_TOKENS * STAIR_MAX_TOKENS)
+#define FEASIBLE 1e-7 /* how far labels may be from a fibre, relative to their size */
+
+STAIR_HOT_TABLE(void, stair_attention_map,
+                (const stair_attention *a, const double *h, const double *centre, double *scratch, int n,
+                 const double *u, double *z, double *weight));
+
+stair_attention_layout stair_attention_fibre_layout(const stair_attention *a, int *size)
+{
+    int last = a->rank[a->layers - 1], m = a->tokens;
+    stair_attention_layout at = {.h = 0, .centre = m * last};
+    at.scratch = (at.centre + 2 * last * last + 7) / 8 * 8;
+    *size = at.scratch + 8 * ((a->layers + 2) * m * m + 4 * last * last + 2 * m * last);
+    return at;
+}
+
+static stair_status infeasible(stair_context *context, const char *why)
+{
+    return stair_fail(context, STAIR_BAD_INPUT, "label is outside the range of the model: %s", why);
+}
+
+/* P_L = 1: from the pair of tokens that are farthest apart. */
+static stair_status line_from_softmax(stair_context *context, int m, const double *delta, double *h)
+{
+    int from = 0, to = 0;
+    double widest = 0, scale = 0;
+    for (int i = 0; i < m; i++)
+        for (int j = 0; j < m; j++) {
+            double gap = delta[i * m + j] + delta[j * m + i];
+            if (i != j && fabs(delta[i * m + j]) > scale) scale = fabs(delta[i * m + j]);
+            if (gap > widest) {
+                widest = gap;
+                from = i;
+                to = j;
+            }
+        }
+    memset(h, 0, sizeof(double) * (size_t)m);
+    if (widest <= 1e-300) /* a tie: every token equal, taken at the symmetric limit h = 0 */
+        return scale > 1e-12 ? infeasible(context, "Delta_mn + Delta_nm must be positive") : STAIR_OK;
+    double root = sqrt(widest);
+    h[from] = delta[from * m + to] / root;
+    h[to] = -delta[to * m + from] / root;
+    for (int k = 0; k < m; k++)
+        if (k != from && k != to)
+            h[k] = (h[from] * h[from] - h[to] * h[to] - delta[from * m + k] + delta[to * m + k]) / (h[from] - h[to]);
+    return STAIR_OK;
+}
+
+/* P_L >= 2: centred Gram matrix by double centring, its square root, then the centre of mass. */
+static stair_status points_from_softmax(stair_context *context, int m, int rank, const double *delta, double *h)
+{
+    double gram[SQUARE], values[STAIR_MAX_TOKENS], vectors[SQUARE], row[STAIR_MAX_TOKENS] = {0}, total = 0;
+    int kept = rank < m - 1 ? rank : m - 1;
+    for (int i = 0; i < m; i++)
+        for (int j = 0; j < m; j++) row[i] += (delta[i * m + j] + delta[j * m + i]) / m;
+    for (int i = 0; i < m; i++) total += row[i] / m;
+    for (int i = 0; i < m; i++)
+        for (int j = 0; j < m; j++)
+            gram[i * m + j] = -0.5 * (delta[i * m + j] + delta[j * m + i] - row[i] - row[j] + total);
+    stair_matrix_eigen(m, gram, values, vectors);
+    double largest = values[m - 1] > 0 ? values[m - 1] : 0;
+    if (values[0] < -FEASIBLE * (largest + 1e-12)) return infeasible(context, "squared distances of tokens are not Euclidean");
+    memset(h, 0, sizeof(double) * (size_t)(m * rank));
+    for (int k = 0; k < kept; k++) {
+        double value = values[m - 1 - k], centre = 0;
+        if (!(value > 1e-14 * largest) || value <= 0) continue; /* a tie along this direction */
+        for (int i = 0; i < m; i++) h[i * rank + k] = sqrt(value) * vectors[i * m + (m - 1 - k)];
+        for (int i = 0; i < m; i++) {
+            double norm_gap = 0; /* |h_i|^2 less its mean */
+            for (int j = 0; j < m; j++) norm_gap += (delta[i * m + j] - delta[j * m + i]) / m;
+            centre += 0.5 * h[i * rank + k] * (norm_gap - gram[i * m + i]) / value;
+        }
+        for (int i = 0; i < m; i++) h[i * rank + k] += centre;
+    }
+    return STAIR_OK;
+}
+
+/* J known whole: h = square root of J. */
+static stair_status points_from_linear(stair_context *context, int m, int rank, const double *j, double *h)
+{
+    double values[STAIR_MAX_TOKENS], vectors[SQUARE];
+    int kept = rank < m ? rank : m;
+    memset(h, 0, sizeof(double) * (size_t)(m * rank));
+    if (rank == 1) { /* one row is enough, and more accurate */
+        int best = 0;
+        for (int i = 1; i < m; i++)
+            if (j[i * m + i] > j[best * m + best]) best = i;
+        if (j[best * m + best] < 0) return infeasible(context, "the diagonal of y must not be negative");
+        for (int i = 0; i < m && j[best * m + best] > 0; i++) h[i] = j[i * m + best] / sqrt(j[best * m + best]);
+        return STAIR_OK;
+    }
+    stair_matrix_eigen(m, j, values, vectors);
+    for (int k = 0; k < kept; k++) {
+        double value = values[m - 1 - k];
+        for (int i = 0; i < m && value > 0; i++) h[i * rank + k] = sqrt(value) * vectors[i * m + (m - 1 - k)];
+    }
+    return STAIR_OK;
+}
+
+/* Whether h reproduces the label: a label off the range of the model does not get this far. */
+static stair_status check_points(stair_context *context, const stair_attention *a, int rank, const double *target,
+                                 const double *h)
+{
+    int m = a->tokens;
+    for (int i = 0; i < m; i++)
+        for (int j = 0; j < m; j++) {
+            double dot = 0, norm = 0, other = 0;
+            for (int k = 0; k < rank; k++) {
+                dot += h[i * rank + k] * h[j * rank + k];
+                norm += h[i * rank + k] * h[i * rank + k];
+                other += h[j * rank + k] * h[j * rank + k];
+            }
+            double found = a->linear ? dot : norm - dot;
+            if (!(fabs(found - target[i * m + j]) <= FEASIBLE * (norm + other + 1e-6))) {
+                char why[96];
+                snprintf(why, sizeof why, "entry (%d,%d) is %.6g where rank %d allows %.6g", i + 1, j + 1,
+                         target[i * m + j], rank, found);
+                return infeasible(context, why);
+            }
+        }
+    return STAIR_OK;
+}
+
+/* Charts centred where the rotation brings h closest to what omega predicts. */
+static void centre_charts(const stair_attention *a, const double *h, const double *omega, double *centre)
+{
+    int m = a->tokens, last = a->layers - 1, p = a->rank[last];
+    double mixed[SQUARE], k[STAIR_MAX_INDICES * STAIR_MAX_INDICES];
+    stair_attention_mixing(a, last, omega, mixed);
+    for (int x = 0; x < p; x++)
+        for (int y = 0; y < p; y++) {
+            k[x * p + y] = 0;
+            for (int i = 0; i < m; i++)
+                for (int j = 0; j < m; j++) k[x * p + y] += h[i * p + x] * mixed[i * m + j] * omega[(a->row[last] + y) * m + j];
+        }
+    stair_matrix_procrustes(p, k, 1, centre);
+    stair_matrix_procrustes(p, k, -1, centre + p * p);
+}
+
+stair_status stair_attention_fibre_open(stair_context *context, const stair_model *model, const double *label,
+                                        const double *omega, stair_fibre *fibre)
+{
+    const stair_attention *a = model->state;
+    int m = a->tokens, last = a->layers - 1, rank = a->rank[last], size;
+    stair_attention_layout at = stair_attention_fibre_layout(a, &size);
+    double target[SQUARE], *h = fibre->data + at.h;
+    for (int i = 0; i < m; i++)
+        for (int j = 0; j < m; j++) target[i * m + j] = a->linear ? label[i * m + j] : label[i * m + i] - label[i * m + j];
+    if (a->linear)
+        STAIR_TRY(points_from_linear(context, m, rank, target, h));
+    else if (rank == 1 && m > 1)
+        STAIR_TRY(line_from_softmax(context, m, target, h));
+    else
+        STAIR_TRY(points_from_softmax(context, m, rank, target, h));
+    STAIR_TRY(check_points(context, a, rank, target, h));
+    if (rank > 1) centre_charts(a, h, omega, fibre->data + at.centre);
+    fibre->free_rows = a->row[last];
+    fibre->dim = a->row[last] * m + a->common + a->angles;
+    fibre->charts = rank % 2 ? 1 : 2; /* for odd rank the mirror -1 is the reflection */
+    fibre->residuals = 0;
+    fibre->mirrored = true;
+    /* two tokens: at fixed z_1 - z_2 each logit of the hidden layer is linear in z_1 + z_2 */
+    fibre->outer[0] = M_SQRT1_2;
+    fibre->outer[1] = -M_SQRT1_2;
+    return STAIR_OK;
+}
+
+void stair_attention_fibre_map(const stair_fibre *fibre, int chart, int n, const double *u, double *z, double *weight)
+{
+    const stair_attention *a = fibre->model->state;
+    int last = a->rank[a->layers - 1], size;
+    stair_attention_layout at = stair_attention_fibre_layout(a, &size);
+    stair_attention_map_table[stair_isa()](a, fibre->data + at.h, fibre->data + at.centre + chart * last * last,
+                                           fibre->data + at.scratch, n, u, z, weight);
+}
