@@ -1,0 +1,188 @@
+/* Identities of the posterior at the points themselves: the fibre reproduces its label, Cov(Z|y) is a
+ * covariance, g and dg + g g^T average to zero over labels, and errors are what they are said to be. */
+#include "channel/diagnose.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "core/matrix.h"
+#include "core/rng.h"
+
+#define FIBRE     1e-12 /* relative to the label */
+#define NODES     8     /* of each chart of a fibre */
+#define FAR       8.0   /* |Z| beyond which nodes of a fibre do not count: the mixing is close to singular */
+#define NEGATIVE  1e-12 /* of V */
+#define CHANCE    1e-6  /* that a true identity fails a z-score */
+#define FINER     1e-3  /* precision of the reference, relative to the requested one */
+#define MORE      16    /* and nodes it may spend */
+
+/* ---- forward(fibre(y)) = y --------------------------------------------------------------------- */
+
+/* Largest difference of the label of node i from y, relative; mirror: +1 or -1.  Negative: node skipped. */
+static double label_gap(stair_survey *s, const double *label, int node, int mirror)
+{
+    int free = s->f.fibre.free_rows * s->tokens;
+    double z[STAIR_MAX_INDICES * STAIR_MAX_TOKENS], found[STAIR_MAX_TOKENS * STAIR_MAX_TOKENS], gap = 0, scale = 1;
+    for (int k = 0; k < s->size; k++) {
+        z[k] = k < free ? s->f.nodes.u[k * STAIR_BLOCK + node] : mirror * s->f.nodes.z[k * STAIR_BLOCK + node];
+        if (!(fabs(z[k]) < FAR)) return -1;
+    }
+    stair_model_forward(&s->quiet, s->model, 1, z, found);
+    for (int k = 0; k < s->label_size; k++) {
+        gap = fmax(gap, fabs(found[k] - label[k]));
+        scale = fmax(scale, fabs(label[k]));
+    }
+    return gap / scale;
+}
+
+/* Coordinates around omega, as spread as V; those that are not rows of Z standard normal. */
+static void scatter(stair_survey *s, size_t i)
+{
+    int p = s->indices, m = s->tokens;
+    double normal[STAIR_MAX_DIM];
+    const double *omega = s->base.omega + i * (size_t)s->size, *cov = s->base.cov + i * (size_t)(p * p);
+    for (int node = 0; node < NODES; node++) {
+        stair_rng_normals(s->options->seed + 2 + (uint64_t)node, STAIR_RNG_INIT, s->first + i, s->f.fibre.dim, normal);
+        for (int k = 0; k < s->f.fibre.dim; k++) {
+            bool row = k < s->f.fibre.free_rows * m;
+            s->f.nodes.u[k * STAIR_BLOCK + node] = normal[k];
+            if (row) s->f.nodes.u[k * STAIR_BLOCK + node] = omega[k] + sqrt(cov[(k / m) * (p + 1)]) * normal[k];
+        }
+    }
+}
+
+stair_status stair_survey_fibre(stair_survey *s)
+{
+    for (size_t i = 0; i < s->n; i++) {
+        const double *label = s->base.labels + i * (size_t)s->label_size;
+        double worst = -1;
+        STAIR_TRY(stair_fibre_open(s->context, label, s->base.omega + i * (size_t)s->size, &s->f.fibre));
+        scatter(s, i);
+        for (int chart = 0; chart < s->f.fibre.charts; chart++) {
+            stair_fibre_map(&s->f.fibre, chart, NODES, s->f.nodes.u, s->f.nodes.z, s->f.nodes.weight);
+            for (int node = 0; node < NODES; node++)
+                for (int mirror = s->f.fibre.mirrored ? -1 : 1; mirror <= 1; mirror += 2)
+                    worst = fmax(worst, label_gap(s, label, node, mirror));
+        }
+        if (worst >= 0) stair_survey_note(s, STAIR_CHECK_FIBRE, worst, FIBRE);
+    }
+    return STAIR_OK;
+}
+
+/* ---- Cov(Z|y) and averages, along the axes of V and in its units ------------------------------- */
+
+/* x (P, M) <- V^(1/2) rows of x, in the axes of V */
+static void to_axes(const stair_survey *s, const double *values, const double *axes, const double *x, double *out)
+{
+    int p = s->indices, m = s->tokens;
+    for (int k = 0; k < p; k++)
+        for (int t = 0; t < m; t++) {
+            double sum = 0;
+            for (int a = 0; a < p; a++) sum += axes[a * p + k] * x[a * m + t];
+            out[k * m + t] = sqrt(values[k]) * sum;
+        }
+}
+
+/* out = V^(1/2) dg V^(1/2) in the axes of V; half: room for as much */
+static void square_to_axes(const stair_survey *s, const double *values, const double *axes, const double *dg,
+                           double *half, double *out)
+{
+    size_t size = (size_t)s->size;
+    double column[STAIR_MAX_INDICES * STAIR_MAX_TOKENS], turned[STAIR_MAX_INDICES * STAIR_MAX_TOKENS];
+    for (size_t a = 0; a < size; a++) to_axes(s, values, axes, dg + a * size, half + a * size);
+    for (size_t b = 0; b < size; b++) {
+        for (size_t a = 0; a < size; a++) column[a] = half[a * size + b];
+        to_axes(s, values, axes, column, turned);
+        for (size_t a = 0; a < size; a++) out[a * size + b] = turned[a];
+    }
+}
+
+stair_status stair_survey_covariance(stair_survey *s)
+{
+    size_t size = (size_t)s->size;
+    double values[STAIR_MAX_INDICES], axes[STAIR_MAX_INDICES * STAIR_MAX_INDICES], spectrum[STAIR_MAX_INDICES * STAIR_MAX_TOKENS];
+    double *cov = s->scratch, *half = cov + size * size, *vectors = half;
+    if (s->size > 128) return STAIR_OK; /* more than the small eigenvalue routine takes */
+    for (size_t i = 0; i < s->n; i++) {
+        const double *dg = s->base.dg + i * size * size;
+        double skew = 0;
+        stair_survey_axes(s, i, values, axes);
+        square_to_axes(s, values, axes, dg, half, cov);
+        for (size_t a = 0; a < size; a++) {
+            cov[a * size + a] += 1;
+            for (size_t b = 0; b < a; b++) skew = fmax(skew, fabs(dg[a * size + b] - dg[b * size + a]) * values[0]);
+        }
+        stair_matrix_eigen(s->size, cov, spectrum, vectors);
+        /* dg is carried in doubles: rounding of its largest entry shows along the widest axis */
+        double rounding = 4 * DBL_EPSILON * (double)size * values[s->indices - 1] / values[0];
+        stair_survey_note(s, STAIR_CHECK_COVARIANCE, fmax(skew, -spectrum[0]), NEGATIVE + rounding);
+    }
+    return STAIR_OK;
+}
+
+stair_status stair_survey_averages(stair_survey *s)
+{
+    size_t size = (size_t)s->size, count = size + size * (size + 1) / 2;
+    double values[STAIR_MAX_INDICES], axes[STAIR_MAX_INDICES * STAIR_MAX_INDICES], g[STAIR_MAX_INDICES * STAIR_MAX_TOKENS];
+    double *dg = s->scratch, *half = dg + size * size, *sum = s->sums, *square = s->sums + count;
+    for (size_t i = 0; i < s->n; i++) {
+        stair_survey_axes(s, i, values, axes);
+        to_axes(s, values, axes, s->base.g + i * size, g);
+        square_to_axes(s, values, axes, s->base.dg + i * size * size, half, dg);
+        for (size_t a = 0, k = size; a < size; a++) {
+            sum[a] += g[a];
+            square[a] += g[a] * g[a];
+            for (size_t b = 0; b <= a; b++, k++) {
+                double value = dg[a * size + b] + g[a] * g[b];
+                sum[k] += value;
+                square[k] += value * value;
+            }
+        }
+    }
+    s->seen += s->n;
+    return STAIR_OK;
+}
+
+static void average_row(stair_survey *s, stair_check check, size_t from, size_t to)
+{
+    size_t size = (size_t)s->size, count = size + size * (size + 1) / 2;
+    double n = (double)s->seen, worst = 0;
+    if (s->seen < 30) return; /* too few for a z-score */
+    for (size_t k = from; k < to; k++) {
+        double mean = s->sums[k] / n, spread = s->sums[count + k] / n - mean * mean;
+        if (spread > 1e-24) worst = fmax(worst, fabs(mean) / sqrt(spread / (n - 1)));
+    }
+    stair_survey_note(s, check, worst, sqrt(2 * log(2 * (double)(to - from) / CHANCE)));
+    s->finding[check].points = s->seen;
+}
+
+void stair_survey_average_rows(stair_survey *s)
+{
+    size_t size = (size_t)s->size;
+    average_row(s, STAIR_CHECK_MEAN, 0, size);
+    average_row(s, STAIR_CHECK_FISHER, size, size + size * (size + 1) / 2);
+}
+
+/* ---- errors ------------------------------------------------------------------------------------ */
+
+stair_status stair_survey_honesty(stair_survey *s)
+{
+    size_t size = (size_t)s->size, square = (size_t)(s->indices * s->indices);
+    stair_channel_options finer = s->channel;
+    finer.precision = fmax(1e-13, FINER * s->channel.precision);
+    finer.max_nodes *= MORE;
+    finer.seed += 1;
+    memcpy(s->other.labels, s->base.labels, s->n * (size_t)s->label_size * sizeof(double));
+    memcpy(s->other.omega, s->base.omega, s->n * size * sizeof(double));
+    memcpy(s->other.cov, s->base.cov, s->n * square * sizeof(double));
+    STAIR_TRY(stair_survey_evaluate(s, &finer, &s->other));
+    for (size_t i = 0; i < s->n; i++) {
+        stair_posterior said = {.logz = s->base.logz[i], .g = s->base.g + i * size, .dg = s->base.dg + i * size * size};
+        stair_posterior reference = {.logz = s->other.logz[i], .g = s->other.g + i * size, .dg = s->other.dg + i * size * size};
+        stair_integrand_set(&s->f, s->base.omega + i * size, s->base.cov + i * square);
+        double error = stair_posterior_distance(&s->f, &reference, &said);
+        s->dishonest += !(error <= STAIR_ALLOWANCE * s->base.error[i] + s->other.error[i]);
+    }
+    return STAIR_OK;
+}
