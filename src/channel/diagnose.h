@@ -27,6 +27,7 @@ typedef enum {
 #define STAIR_ALLOWANCE 3.0
 
 #define STAIR_PORTION 64 /* most points held at a time */
+#define STAIR_LEVELS  4  /* steps of differences */
 
 typedef struct {
     double violation, tolerance;
@@ -51,9 +52,9 @@ typedef struct {
     double *memory, *z;                /* (n, P, M): the Z behind the labels */
     stair_portion base, other;         /* the points, and their displaced copies */
     double *direction;                 /* (n, P*M + P*P): displacement of omega and V */
-    double *change;                    /* (3, n, 1 + 2*P*M + P*P): differences of logz, omega, V, g */
+    double *change;                    /* (LEVELS, n, 1 + 2*P*M + P*P): differences of logz, omega, V, g */
     double *sums;                      /* (2, P*M + P*M*(P*M+1)/2): Monte Carlo sums and squares */
-    double *scratch;                   /* (3, P*M, P*M) */
+    double *scratch;                   /* (LEVELS, P*M, P*M) */
     stair_integrand f;                 /* for distances, and one fibre */
     size_t dishonest, seen;
     double done, total;                /* progress, in evaluations of the channel */

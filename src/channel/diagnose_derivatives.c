@@ -4,8 +4,8 @@
  *
  * omega moves along an axis of V by a part of its standard deviation, V by a part of itself between two
  * of its axes.  What is differentiated is the residual of the identity, with the displacements that
- * were really represented, so rounding of omega and V does not count.  Three steps, each half of the last,
- * extrapolate to order six. */
+ * were really represented, so rounding of omega and V does not count.  Of four steps, each half of the
+ * last, three extrapolate to order six: the three whose truncation and amplified errors are least. */
 #include "channel/diagnose.h"
 
 #include <math.h>
@@ -14,25 +14,35 @@
 #include "core/matrix.h"
 #include "core/rng.h"
 
-#define LEVELS     3
-#define OMEGA_STEP 0.3  /* of a standard deviation, less where the posterior says log Z bends faster */
-#define COV_STEP   0.08
+#define LEVELS     STAIR_LEVELS
+#define OMEGA_STEP 4.0  /* largest step, in standard deviations, for an error of one; */
+#define COV_STEP   1.0  /* the same of V, relative; */
+#define FALL       (1.0 / 7) /* both shrink with this power of the error, where order six balances it */
 #define SLOPE      1e-6 /* the tolerances where the errors reported are negligible */
 #define SECOND     1e-7
 
 typedef struct {
-    double value, truncation;
+    double value, uncertain; /* truncation and amplified errors */
 } limit;
 
-/* Limit of residuals at h, h/2, h/4, and the last term left out, a tenth of the last one kept. */
-static limit extrapolate(const double r[LEVELS])
+/* Limit of residuals at h, h/2, h/4 whose values have the given error; what the last order changed
+ * stands for what the next would. */
+static limit extrapolate_three(const double *r, double h, double error)
 {
     double coarse = (4 * r[1] - r[0]) / 3, fine = (4 * r[2] - r[1]) / 3, best = (16 * fine - coarse) / 15;
-    return (limit){best, 0.1 * fabs(best - fine)};
+    double truncation = fmax(fabs(best - fine), 0.02 * fabs(fine - r[2]));
+    return (limit){best, truncation + STAIR_ALLOWANCE * 1.65 * error / (h / 4)};
 }
 
-/* What errors of the values do to that limit, at smallest step h. */
-static double amplified(double error, double h) { return 1.65 * error / h; }
+static limit extrapolate(const double r[LEVELS], double h, double error)
+{
+    limit best = extrapolate_three(r, h, error);
+    for (int from = 1; from + 3 <= LEVELS; from++) {
+        limit next = extrapolate_three(r + from, ldexp(h, -from), error);
+        if (next.uncertain < best.uncertain) best = next;
+    }
+    return best;
+}
 
 static size_t row_size(const stair_survey *s)
 {
@@ -64,7 +74,7 @@ static double aim_omega(stair_survey *s, size_t i)
         for (int t = 0; t < m; t++) d[r * m + t] = sqrt(values[k]) * axes[r * p + k] * share[t] / length;
     for (int a = 0; a < size; a++)
         for (int b = 0; b < size; b++) bend += d[a] * dg[a * size + b] * d[b];
-    return OMEGA_STEP / sqrt(fmax(1, bend));
+    return fmin(1, OMEGA_STEP * pow(s->base.error[i], FALL)) / sqrt(fmax(1, bend));
 }
 
 /* The symmetric product of axes (sample mod P) and the next, in units of V. */
@@ -78,7 +88,7 @@ static double aim_cov(stair_survey *s, size_t i)
     for (int a = 0; a < p; a++)
         for (int b = 0; b < p; b++)
             d[size + a * p + b] = 0.5 * sqrt(values[j] * values[k]) * (axes[a * p + j] * axes[b * p + k] + axes[a * p + k] * axes[b * p + j]);
-    return COV_STEP;
+    return fmin(0.3, COV_STEP * pow(s->base.error[i], FALL));
 }
 
 /* other = base displaced by t times its direction */
@@ -139,26 +149,26 @@ static double predicted(const stair_survey *s, size_t i, const double *omega, co
 static void note_slope(stair_survey *s, stair_check check, size_t i, double step, double error)
 {
     size_t size = (size_t)s->size, square = (size_t)(s->indices * s->indices);
-    double residual[LEVELS], h = ldexp(step, 1 - LEVELS);
+    double residual[LEVELS];
     const double *d = direction_of(s, i);
     for (int level = 0; level < LEVELS; level++) {
         const double *row = change_row(s, level, i);
         residual[level] = (row[0] - predicted(s, i, row + 1, row + 1 + size)) / ldexp(step, 1 - level);
     }
-    limit at = extrapolate(residual);
+    limit at = extrapolate(residual, step, error);
     double g = stair_survey_norm(size, s->base.g + i * size), dg = stair_survey_norm(size * size, s->base.dg + i * size * size);
     double along = stair_survey_norm(size, d), across = stair_survey_norm(square, d + size);
     double answer = error * (g * along + across * (0.5 * sqrt(s->tokens) * dg + g * g));
     double scale = 1 + fabs(predicted(s, i, d, d + size));
     stair_survey_note(s, check, fabs(at.value) / scale,
-                      SLOPE + (at.truncation + STAIR_ALLOWANCE * (amplified(error, h) + answer)) / scale);
+                      SLOPE + (at.uncertain + STAIR_ALLOWANCE * answer) / scale);
 }
 
 /* Along each axis of V, in its units: an error of g relative to |g| matters least where V is small. */
 static void note_second(stair_survey *s, size_t i, double step, double error)
 {
     int p = s->indices, m = s->tokens, size = s->size;
-    double values[STAIR_MAX_INDICES], axes[STAIR_MAX_INDICES * STAIR_MAX_INDICES], h = ldexp(step, 1 - LEVELS);
+    double values[STAIR_MAX_INDICES], axes[STAIR_MAX_INDICES * STAIR_MAX_INDICES];
     double *residual = s->scratch; /* (LEVELS, size) */
     const double *dg = s->base.dg + i * (size_t)(size * size), *d = direction_of(s, i);
     stair_survey_axes(s, i, values, axes);
@@ -170,15 +180,15 @@ static void note_second(stair_survey *s, size_t i, double step, double error)
             residual[level * size + a] = sum / ldexp(step, 1 - level);
         }
     }
-    double noise = error * (amplified(stair_survey_norm((size_t)size, s->base.g + i * (size_t)size), h) +
-                            stair_survey_norm((size_t)(size * size), dg) * stair_survey_norm((size_t)size, d));
+    double noise = error * stair_survey_norm((size_t)size, s->base.g + i * (size_t)size);
+    double answer = error * stair_survey_norm((size_t)(size * size), dg) * stair_survey_norm((size_t)size, d);
     for (int k = 0; k < p; k++)
         for (int t = 0; t < m; t++) {
             double r[LEVELS] = {0}, unit = sqrt(values[k]);
             for (int level = 0; level < LEVELS; level++)
                 for (int a = 0; a < p; a++) r[level] += unit * axes[a * p + k] * residual[level * size + a * m + t];
-            limit at = extrapolate(r);
-            stair_survey_note(s, STAIR_CHECK_SECOND, fabs(at.value), SECOND + at.truncation + STAIR_ALLOWANCE * unit * noise);
+            limit at = extrapolate(r, step, unit * noise);
+            stair_survey_note(s, STAIR_CHECK_SECOND, fabs(at.value), SECOND + at.uncertain + STAIR_ALLOWANCE * unit * answer);
         }
 }
 
