@@ -3,11 +3,13 @@
  * Tied attention goes through attention_batch_hot.c; any other model through its own forward and
  * gradient, one sample at a time, in the same order.
  */
+#define _DEFAULT_SOURCE /* madvise */
 #include "train/batch.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "core/isa.h"
 
@@ -93,6 +95,19 @@ void stair_net_set_weights(const stair_net *net, const double *weights, stair_ne
         }
 }
 
+/* Memory that is streamed through again and again: in large pages, where the system has them, a batch
+ * spreads evenly over the sets of the second-level cache. */
+static void *large(size_t size)
+{
+    const size_t page = (size_t)1 << 21;
+    size_t rounded = size < page ? (size + 63) / 64 * 64 : (size + page - 1) / page * page;
+    void *memory = aligned_alloc(size < page ? 64 : page, rounded);
+#ifdef MADV_HUGEPAGE
+    if (memory && size >= page) madvise(memory, rounded, MADV_HUGEPAGE); /* a wish: refusal is no failure */
+#endif
+    return memory;
+}
+
 stair_status stair_samples_create(stair_context *context, const stair_net *net, size_t count, size_t batch,
                                   stair_samples *samples)
 {
@@ -103,7 +118,7 @@ stair_status stair_samples_create(stair_context *context, const stair_net *net, 
     *samples = (stair_samples){.count = count, .blocks = blocks, .batch = batch};
     if (blocks >= SIZE_MAX / 2 / block)
         return stair_fail(context, STAIR_NO_MEMORY, "%zu samples do not fit", count);
-    samples->x = aligned_alloc(64, blocks * block + 64);
+    samples->x = large(blocks * block + 64);
     samples->y = doubles(blocks * (size_t)net->outputs * STAIR_GROUP);
     samples->weight = doubles(blocks * STAIR_GROUP);
     if (!samples->x || !samples->y || !samples->weight) {

@@ -47,7 +47,11 @@ LANES_INLINE void NAME(gather)(int pair, int rows, int stride, const REAL *x, co
     VECTOR sum[2][2] = {{{0}}};
     for (int r = 0; r < rows; r++) {
         VECTOR b[2];
-        for (int k = 0; k < 2; k++) b[k] = NAME(load)(x + (size_t)r * (size_t)stride + k * WIDTH);
+        for (int k = 0; k < 2; k++) {
+            b[k] = NAME(load)(x + (size_t)r * (size_t)stride + k * WIDTH);
+            __builtin_prefetch(x + (size_t)(r + rows) * (size_t)stride + k * WIDTH, 0,
+                               2); /* the next block */
+        }
         for (int p = 0; p < pair; p++) {
             REAL factor = (REAL)c[p * rows + r];
             for (int k = 0; k < 2; k++) sum[p][k] += factor * b[k];

@@ -168,7 +168,7 @@ static double mean_error(stair_descent *d, const stair_samples *samples, size_t 
             seen += weight > 0;
         }
     loss = stair_net_loss(&d->net, samples, 0, last, false, &d->work);
-    return count > 0 ? loss / count : 0;
+    return count > 0 ? loss / count : NAN;
 }
 
 stair_status stair_descent_record(stair_context *context, stair_descent *d)
