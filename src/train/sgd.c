@@ -7,15 +7,14 @@
  * not depend on their number.
  */
 #include <math.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "core/parallel.h"
 #include "core/rng.h"
 #include "train/sgd.h"
+#include "train/runs.h"
 #include "train/state_file.h"
 
 stair_sgd_options stair_sgd_defaults(void)
@@ -37,29 +36,30 @@ stair_sgd_options stair_sgd_defaults(void)
                                .checkpoint_every = 30};
 }
 
-static stair_status refuse(stair_context *context, const char *name, const char *range, double value)
-{
-    return stair_fail(context, STAIR_BAD_INPUT, "%s must be %s, not %.15g", name, range, value);
-}
-
 stair_status stair_sgd_check(stair_context *context, const stair_sgd_options *o)
 {
-    if (o->dim < 1 || o->dim > 1 << 24) return refuse(context, "dim", "between 1 and 2^24", o->dim);
-    if (!(o->alpha >= 0) || o->alpha > 1e9) return refuse(context, "alpha", "between 0 and 1e9", o->alpha);
+    if (o->dim < 1 || o->dim > 1 << 24)
+        return stair_refuse_number(context, "dim", "between 1 and 2^24", o->dim);
+    if (!(o->alpha >= 0) || o->alpha > 1e9)
+        return stair_refuse_number(context, "alpha", "between 0 and 1e9", o->alpha);
     if (stair_sgd_samples(o) > UINT32_MAX)
-        return refuse(context, "alpha * dim", "below 2^32", o->alpha * o->dim);
-    if (!isfinite(o->rate) || o->rate < 0) return refuse(context, "rate", "finite and not negative", o->rate);
-    if (!isfinite(o->weight_decay)) return refuse(context, "weight-decay", "finite", o->weight_decay);
+        return stair_refuse_number(context, "alpha * dim", "below 2^32", o->alpha * o->dim);
+    if (!isfinite(o->rate) || o->rate < 0)
+        return stair_refuse_number(context, "rate", "finite and not negative", o->rate);
+    if (!isfinite(o->weight_decay))
+        return stair_refuse_number(context, "weight-decay", "finite", o->weight_decay);
     if (!isfinite(o->start) || o->start < 0)
-        return refuse(context, "start", "finite and not negative", o->start);
-    if (o->batch < 1) return refuse(context, "batch", "at least 1", o->batch);
-    if (o->repeat < 1) return refuse(context, "repeat", "at least 1", o->repeat);
-    if (o->epochs < 0) return refuse(context, "epochs", "at least 0", o->epochs);
-    if (o->test < 0) return refuse(context, "test", "at least 0", o->test);
+        return stair_refuse_number(context, "start", "finite and not negative", o->start);
+    if (o->batch < 1) return stair_refuse_number(context, "batch", "at least 1", o->batch);
+    if (o->repeat < 1) return stair_refuse_number(context, "repeat", "at least 1", o->repeat);
+    if (o->epochs < 0) return stair_refuse_number(context, "epochs", "at least 0", o->epochs);
+    if (o->test < 0) return stair_refuse_number(context, "test", "at least 0", o->test);
     if (o->points < 1 || o->points > 10000)
-        return refuse(context, "points", "between 1 and 10000", o->points);
-    if (!(o->settle > 0 && o->settle < 1)) return refuse(context, "settle", "between 0 and 1", o->settle);
-    if (o->seeds < 1 || o->seeds > 100000) return refuse(context, "seeds", "between 1 and 100000", o->seeds);
+        return stair_refuse_number(context, "points", "between 1 and 10000", o->points);
+    if (!(o->settle > 0 && o->settle < 1))
+        return stair_refuse_number(context, "settle", "between 0 and 1", o->settle);
+    if (o->seeds < 1 || o->seeds > 100000)
+        return stair_refuse_number(context, "seeds", "between 1 and 100000", o->seeds);
     if (o->resume && !o->checkpoint)
         return stair_fail(context, STAIR_BAD_INPUT, "resume needs a checkpoint file");
     return STAIR_OK;
@@ -71,25 +71,8 @@ typedef struct {
     const stair_sgd_options *options;
     stair_sgd_result *result;
     uint64_t fingerprint;
-    pthread_mutex_t lock;
-    double done; /* batches of all runs */
-    bool stop;
+    stair_runs runs;
 } job;
-
-static bool go_on(job *shared, stair_context *local, double batches)
-{
-    pthread_mutex_lock(&shared->lock);
-    shared->done += batches;
-    double total = (double)shared->result->runs, each = (double)stair_sgd_batches(shared->options);
-    double done = each > 0 ? shared->done / each : total;
-    pthread_mutex_unlock(&shared->lock);
-    bool go = stair_context_progress(local, done, total);
-    pthread_mutex_lock(&shared->lock);
-    if (!go) shared->stop = true;
-    go = !shared->stop;
-    pthread_mutex_unlock(&shared->lock);
-    return go;
-}
 
 /* Fisher-Yates with the numbers of (seed, BATCH, epoch). */
 static void shuffle(stair_descent *d, int64_t epoch)
@@ -199,17 +182,10 @@ static stair_status restore(stair_context *context, const char *path, uint64_t f
     return status;
 }
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* From where the run stands to its end, or to a request to stop, which leaves a checkpoint. */
 static stair_status run(job *shared, stair_context *local, stair_descent *d, const char *file)
 {
-    double saved = now();
+    double saved = stair_seconds();
     int64_t reported = 0;
     int points = d->options->points;
     if (d->batch == 0 && d->out->count == 0) STAIR_TRY(stair_descent_record(local, d));
@@ -221,11 +197,11 @@ static stair_status run(job *shared, stair_context *local, stair_descent *d, con
             due = next_record(d->batch, points);
         }
         if (d->batch % 64 && d->batch < d->batches) continue;
-        bool go = go_on(shared, local, (double)(d->batch - reported));
+        bool go = stair_runs_go_on(&shared->runs, local, (double)(d->batch - reported));
         reported = d->batch;
-        if (file && (!go || now() - saved > d->options->checkpoint_every)) {
+        if (file && (!go || stair_seconds() - saved > d->options->checkpoint_every)) {
             STAIR_TRY(save(local, file, shared->fingerprint, d));
-            saved = now();
+            saved = stair_seconds();
         }
         if (!go) return stair_fail(local, STAIR_FAILED, "stopped on request");
     }
@@ -295,9 +271,9 @@ stair_status stair_sgd(stair_context *context, const stair_model *model, const s
     r->samples = stair_sgd_samples(options);
     job shared = {
         .model = model, .options = options, .result = r, .fingerprint = fingerprint(model, options)};
-    pthread_mutex_init(&shared.lock, NULL);
+    stair_runs_open(&shared.runs, r->runs, (double)stair_sgd_batches(options));
     stair_status status = stair_parallel(context, (size_t)r->runs, one_run, &shared);
-    pthread_mutex_destroy(&shared.lock);
+    stair_runs_close(&shared.runs);
     *result = r;
     if (status != STAIR_OK) stair_sgd_result_destroy(result);
     return status;

@@ -1,12 +1,11 @@
 /* Training of the question classifier with AdamW: several runs side by side, checkpoints, stopping. */
 #include <math.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "core/parallel.h"
+#include "train/runs.h"
 #include "train/train.h"
 
 stair_train_options stair_train_defaults(void)
@@ -30,34 +29,38 @@ stair_train_options stair_train_defaults(void)
                                  .checkpoint_every = 60};
 }
 
-static stair_status refuse(stair_context *context, const char *name, const char *range, double value)
-{
-    return stair_fail(context, STAIR_BAD_INPUT, "%s must be %s, not %.15g", name, range, value);
-}
-
 stair_status stair_train_check(stair_context *context, const stair_train_options *o)
 {
-    if (o->dim < 1 || o->dim > 65536) return refuse(context, "dim", "between 1 and 65536", o->dim);
-    if (o->rank < 1 || o->rank > 65536) return refuse(context, "rank", "between 1 and 65536", o->rank);
-    if (o->layers < 1 || o->layers > 16) return refuse(context, "layers", "between 1 and 16", o->layers);
+    if (o->dim < 1 || o->dim > 65536)
+        return stair_refuse_number(context, "dim", "between 1 and 65536", o->dim);
+    if (o->rank < 1 || o->rank > 65536)
+        return stair_refuse_number(context, "rank", "between 1 and 65536", o->rank);
+    if (o->layers < 1 || o->layers > 16)
+        return stair_refuse_number(context, "layers", "between 1 and 16", o->layers);
     if (!isfinite(o->start) || o->start < 0)
-        return refuse(context, "start", "finite and not negative", o->start);
-    if (!isfinite(o->rate) || o->rate < 0) return refuse(context, "rate", "finite and not negative", o->rate);
-    if (!(o->beta1 >= 0 && o->beta1 < 1)) return refuse(context, "beta1", "at least 0 and below 1", o->beta1);
-    if (!(o->beta2 >= 0 && o->beta2 < 1)) return refuse(context, "beta2", "at least 0 and below 1", o->beta2);
+        return stair_refuse_number(context, "start", "finite and not negative", o->start);
+    if (!isfinite(o->rate) || o->rate < 0)
+        return stair_refuse_number(context, "rate", "finite and not negative", o->rate);
+    if (!(o->beta1 >= 0 && o->beta1 < 1))
+        return stair_refuse_number(context, "beta1", "at least 0 and below 1", o->beta1);
+    if (!(o->beta2 >= 0 && o->beta2 < 1))
+        return stair_refuse_number(context, "beta2", "at least 0 and below 1", o->beta2);
     if (!(o->epsilon > 0 && o->epsilon < 1))
-        return refuse(context, "epsilon", "above 0 and below 1", o->epsilon);
+        return stair_refuse_number(context, "epsilon", "above 0 and below 1", o->epsilon);
     if (!(o->weight_decay >= 0 && o->rate * o->weight_decay < 1))
-        return refuse(context, "weight-decay", "at least 0 and below 1/rate", o->weight_decay);
-    if (o->batch < 1 || o->batch > 1 << 20) return refuse(context, "batch", "between 1 and 2^20", o->batch);
+        return stair_refuse_number(context, "weight-decay", "at least 0 and below 1/rate", o->weight_decay);
+    if (o->batch < 1 || o->batch > 1 << 20)
+        return stair_refuse_number(context, "batch", "between 1 and 2^20", o->batch);
     if (o->epochs < 0 || o->epochs > 1 << 20)
-        return refuse(context, "epochs", "between 0 and 2^20", o->epochs);
+        return stair_refuse_number(context, "epochs", "between 0 and 2^20", o->epochs);
     if (!(o->validation >= 0 && o->validation < 1))
-        return refuse(context, "validation", "at least 0 and below 1", o->validation);
+        return stair_refuse_number(context, "validation", "at least 0 and below 1", o->validation);
     if (o->points < 1 || o->points > 10000)
-        return refuse(context, "points", "between 1 and 10000", o->points);
-    if (!(o->settle > 0 && o->settle < 1)) return refuse(context, "settle", "between 0 and 1", o->settle);
-    if (o->runs < 1 || o->runs > 100000) return refuse(context, "runs", "between 1 and 100000", o->runs);
+        return stair_refuse_number(context, "points", "between 1 and 10000", o->points);
+    if (!(o->settle > 0 && o->settle < 1))
+        return stair_refuse_number(context, "settle", "between 0 and 1", o->settle);
+    if (o->runs < 1 || o->runs > 100000)
+        return stair_refuse_number(context, "runs", "between 1 and 100000", o->runs);
     if (o->resume && !o->checkpoint)
         return stair_fail(context, STAIR_BAD_INPUT, "resume needs a checkpoint file");
     return STAIR_OK;
@@ -70,26 +73,8 @@ typedef struct {
     const stair_train_options *options;
     stair_train_result *result;
     uint64_t fingerprint;
-    int64_t steps; /* of one run */
-    pthread_mutex_t lock;
-    double done;
-    bool stop;
+    stair_runs runs;
 } job;
-
-static bool go_on(job *shared, stair_context *local, double steps)
-{
-    pthread_mutex_lock(&shared->lock);
-    shared->done += steps;
-    double total = (double)shared->result->runs,
-           done = shared->steps ? shared->done / (double)shared->steps : total;
-    pthread_mutex_unlock(&shared->lock);
-    bool go = stair_context_progress(local, done, total);
-    pthread_mutex_lock(&shared->lock);
-    if (!go) shared->stop = true;
-    go = !shared->stop;
-    pthread_mutex_unlock(&shared->lock);
-    return go;
-}
 
 static stair_status save(stair_context *context, const char *path, uint64_t fingerprint,
                          const stair_training *t)
@@ -112,16 +97,9 @@ static stair_status restore(stair_context *context, const char *path, uint64_t f
     return failed ? stair_fail(context, STAIR_FAILED, "%s: checkpoint cannot be read", path) : STAIR_OK;
 }
 
-static double seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static stair_status run(job *shared, stair_context *local, stair_training *t, const char *file)
 {
-    double saved = seconds();
+    double saved = stair_seconds();
     int64_t reported = 0;
     stair_training_snapshot(t);
     while (t->step < t->steps) {
@@ -129,11 +107,11 @@ static stair_status run(job *shared, stair_context *local, stair_training *t, co
         stair_training_snapshot(t);
         if (t->step % t->per_epoch == 0) stair_training_evaluate(t);
         if (t->step % 16 && t->step < t->steps) continue;
-        bool go = go_on(shared, local, (double)(t->step - reported));
+        bool go = stair_runs_go_on(&shared->runs, local, (double)(t->step - reported));
         reported = t->step;
-        if (file && (!go || seconds() - saved > t->options->checkpoint_every)) {
+        if (file && (!go || stair_seconds() - saved > t->options->checkpoint_every)) {
             STAIR_TRY(save(local, file, shared->fingerprint, t));
-            saved = seconds();
+            saved = stair_seconds();
         }
         if (!go) return stair_fail(local, STAIR_FAILED, "stopped on request");
     }
@@ -234,11 +212,11 @@ stair_status stair_train(stair_context *context, const stair_vocab *vocab, const
                   .classes = classes,
                   .options = options,
                   .result = r,
-                  .fingerprint = fingerprint(vocab, questions, options),
-                  .steps = stair_training_per_epoch(options, questions->count) * options->epochs};
-    pthread_mutex_init(&shared.lock, NULL);
+                  .fingerprint = fingerprint(vocab, questions, options)};
+    double steps = (double)(stair_training_per_epoch(options, questions->count) * options->epochs);
+    stair_runs_open(&shared.runs, r->runs, steps);
     stair_status status = stair_parallel(context, (size_t)r->runs, one_run, &shared);
-    pthread_mutex_destroy(&shared.lock);
+    stair_runs_close(&shared.runs);
     *result = r;
     if (status != STAIR_OK) stair_train_result_destroy(result);
     return status;

@@ -59,7 +59,7 @@ interrupted() { # NAME SIGNAL COMMAND...: with --checkpoint state, killed once i
     "$@" --threads 1 >whole || fail "$name: whole run"
     (trap - INT; exec "$@" --threads 1 --checkpoint state --checkpoint-every 0.05 >cut 2>stderr) &
     process=$!
-    sleep 0.4
+    while [ ! -e state.0 ] && [ $((tries += 1)) -lt 400 ]; do sleep 0.02; done
     kill -"$signal" $process 2>/dev/null
     wait $process 2>/dev/null
     status=$?
@@ -69,17 +69,17 @@ interrupted() { # NAME SIGNAL COMMAND...: with --checkpoint state, killed once i
     [ -z "$(ls | grep '^state')" ] || fail "$name: checkpoint left behind"
     pass "$name, exit $status, resumed to the same bytes"
 }
-LONG_TRAIN=("$STAIR" train --data "$DATA" --vocab "$VOCAB" --rate 2e-3 --epochs 40 --csv)
-LONG_SGD=("$STAIR" sgd attention:layers=2 --dim 200 --epochs 120 --seeds 2 --shuffle --csv)
+LONG_TRAIN=("$STAIR" train --data "$DATA" --vocab "$VOCAB" --rate 2e-3 --epochs 150 --csv)
+LONG_SGD=("$STAIR" sgd attention:layers=2 --dim 200 --epochs 500 --seeds 2 --shuffle --csv)
 interrupted "train, SIGTERM" TERM "${LONG_TRAIN[@]}"
 interrupted "sgd, SIGTERM" TERM "${LONG_SGD[@]}"
 interrupted "sgd, SIGINT" INT "${LONG_SGD[@]}"
 interrupted "train, SIGKILL" KILL "${LONG_TRAIN[@]}"
 
 # a checkpoint of other options is refused; a damaged one falls back to the one before
-(trap - INT; exec "${LONG_SGD[@]}" --checkpoint state >cut 2>stderr) &
+(trap - INT; exec "${LONG_SGD[@]}" --checkpoint state --checkpoint-every 0.05 >cut 2>stderr) &
 process=$!
-sleep 0.5
+for i in $(seq 400); do [ -e state.0 ] && break; sleep 0.02; done
 kill -TERM $process
 wait $process
 ls state.0 >/dev/null 2>&1 || fail "no checkpoint after SIGTERM"
