@@ -1,0 +1,161 @@
+/* WordPiece and question files through the public interface. */
+#include "assert_close.h"
+#include "stair.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static stair_context *context;
+static char path[] = "/tmp/stair-text-XXXXXX";
+
+static void write_file(const char *text, size_t size)
+{
+    FILE *file = fopen(path, "wb");
+    assert_int_equal(fwrite(text, 1, size, file), size);
+    fclose(file);
+}
+
+static stair_vocab *vocabulary(void)
+{
+    static const char text[] =
+        "[PAD]\n[UNK]\n[CLS]\n[SEP]\nun\n##aff\n##able\naff\n,\n\xE4\xB8\xAD\ncafe\n##s\nthe\n";
+    stair_vocab *vocab;
+    write_file(text, sizeof text - 1);
+    assert_int_equal(stair_vocab_load(context, path, &vocab), STAIR_OK);
+    return vocab;
+}
+
+static void assert_ids(const stair_vocab *vocab, const char *text, int longest, const char *expected)
+{
+    int32_t ids[64];
+    int count;
+    char got[512] = "";
+    assert_int_equal(stair_tokenize(context, vocab, text, strlen(text), longest, ids, &count), STAIR_OK);
+    for (int i = 1; i + 1 < count; i++)
+        snprintf(got + strlen(got), sizeof got - strlen(got), "%s%s", i > 1 ? " " : "",
+                 stair_vocab_token(vocab, ids[i]));
+    assert_string_equal(got, expected);
+    assert_string_equal(stair_vocab_token(vocab, ids[0]), "[CLS]");
+    assert_string_equal(stair_vocab_token(vocab, ids[count - 1]), "[SEP]");
+}
+
+static void test_longest_piece_comes_first(void **state)
+{
+    (void)state;
+    stair_vocab *vocab = vocabulary();
+    assert_int_equal(stair_vocab_size(vocab), 13);
+    assert_int_equal(stair_vocab_find(vocab, "##able"), 6);
+    assert_int_equal(stair_vocab_find(vocab, "##abl"), -1);
+    assert_null(stair_vocab_token(vocab, 13));
+    assert_ids(vocab, "Unaffable", 32, "un ##aff ##able");
+    assert_ids(vocab, "unaffablex", 32, "[UNK]");
+    assert_ids(vocab, "the,the", 32, "the , the");
+    assert_ids(vocab, "CAF\xC3\x89s caf\x65\xCC\x81", 32, "cafe ##s cafe");
+    assert_ids(vocab, "the\xE4\xB8\xAD\xE4\xB8\xADthe", 32, "the \xE4\xB8\xAD \xE4\xB8\xAD the");
+    assert_ids(vocab,
+               "t\x01h\x7f"
+               "e\xE2\x80\x8B",
+               32, "the");
+    assert_ids(vocab, "", 32, "");
+    stair_vocab_destroy(&vocab);
+}
+
+static void test_truncation_keeps_the_ends(void **state)
+{
+    (void)state;
+    stair_vocab *vocab = vocabulary();
+    assert_ids(vocab, "the unaffable", 5, "the un ##aff");
+    assert_ids(vocab, "the unaffable", 2, "");
+    int32_t ids[4];
+    int count;
+    assert_int_equal(stair_tokenize(context, vocab, "the", 3, 1, ids, &count), STAIR_BAD_INPUT);
+    assert_int_equal(stair_tokenize(context, vocab, "\xFF", 1, 4, ids, &count), STAIR_BAD_INPUT);
+    stair_vocab_destroy(&vocab);
+}
+
+static void test_hundred_letters_are_a_word(void **state)
+{
+    (void)state;
+    static char text[512];
+    memcpy(text, "[PAD]\n[UNK]\n[CLS]\n[SEP]\na\n##a\n", 31);
+    stair_vocab *vocab;
+    int32_t ids[256];
+    int count;
+    write_file(text, strlen(text));
+    assert_int_equal(stair_vocab_load(context, path, &vocab), STAIR_OK);
+    memset(text, 'a', 101);
+    assert_int_equal(stair_tokenize(context, vocab, text, 100, 256, ids, &count), STAIR_OK);
+    assert_int_equal(count, 102);
+    assert_int_equal(stair_tokenize(context, vocab, text, 101, 256, ids, &count), STAIR_OK);
+    assert_int_equal(count, 3);
+    assert_int_equal(ids[1], 1);
+    stair_vocab_destroy(&vocab);
+}
+
+static void expect_questions(const stair_vocab *vocab, const char *text, const char *classes, int count,
+                             const char *message)
+{
+    stair_questions_options how = {.longest = 8, .classes = classes};
+    stair_questions *questions;
+    write_file(text, strlen(text));
+    stair_status status = stair_questions_load(context, vocab, path, &how, &questions);
+    if (message) {
+        assert_int_equal(status, STAIR_BAD_INPUT);
+        if (!strstr(stair_context_message(context), message)) fail_msg("%s", stair_context_message(context));
+        return;
+    }
+    assert_int_equal(status, STAIR_OK);
+    assert_int_equal(questions->count, count);
+    for (int i = 0; i < count; i++)
+        for (int k = questions->length[i]; k < 8; k++) assert_int_equal(questions->ids[i * 8 + k], 0);
+    stair_questions_destroy(&questions);
+}
+
+static void test_lines_are_questions(void **state)
+{
+    (void)state;
+    stair_vocab *vocab = vocabulary();
+    expect_questions(vocab, "A:x the\nB:y un\n", "A,B", 2, NULL);
+    expect_questions(vocab,
+                     "\xEF\xBB\xBF"
+                     "A:x the\r\nB un",
+                     "A,B", 2, NULL); /* mark, CR LF, no line end, bare class */
+    expect_questions(vocab, "the un\nNUM:date the\n", NULL, 2, NULL);
+    expect_questions(vocab, "A:x the\n \t\nB:y un\n", "A,B", 0, ":2: empty line");
+    expect_questions(vocab, "A:x the\nC:y un\n", "A,B", 0, ":2: unknown label 'C'");
+    expect_questions(vocab, "A:x\n", "A,B", 0, ":1: a label without a question");
+    expect_questions(vocab, "A:x \xC3\n", "A,B", 0, ":1: byte 5 (0xC3)");
+    expect_questions(vocab, "", "A,B", 0, "no questions");
+    expect_questions(vocab, "A:x the\n", "A,,B", 0, "classes must be");
+    stair_vocab_destroy(&vocab);
+}
+
+static int create(void **state)
+{
+    (void)state;
+    int fd = mkstemp(path);
+    if (fd < 0) return 1;
+    close(fd);
+    return stair_context_create(&context);
+}
+
+static int destroy(void **state)
+{
+    (void)state;
+    unlink(path);
+    stair_context_destroy(&context);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_longest_piece_comes_first),
+        cmocka_unit_test(test_truncation_keeps_the_ends),
+        cmocka_unit_test(test_hundred_letters_are_a_word),
+        cmocka_unit_test(test_lines_are_questions),
+    };
+    return cmocka_run_group_tests(tests, create, destroy);
+}
