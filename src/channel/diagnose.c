@@ -5,8 +5,8 @@
  * portions, so memory does not grow with their number, and every point is a function of (seed, its
  * number), so the table is the same for any number of threads.
  *
- * Up to two hidden dimensions the channel is asked for the requested precision; beyond, for 1e-4 at
- * best and with a limit on nodes, and the errors it reports set the tolerances. */
+ * Up to two hidden dimensions, all of them rows of Z, the channel is asked for the requested precision;
+ * otherwise for 1e-4 at best and with a limit on nodes, and the errors it reports set the tolerances. */
 #include "channel/diagnose.h"
 
 #include <math.h>
@@ -16,7 +16,7 @@
 #include "core/matrix.h"
 
 #define MOST_DOUBLES ((size_t)1 << 22) /* of a portion */
-#define SAMPLED       1e-4             /* finest precision asked for beyond two hidden dimensions, */
+#define SAMPLED       1e-4             /* finest precision asked of what has to be sampled, */
 #define SAMPLED_NODES (1 << 18)        /* and nodes per sample */
 #define EVALUATIONS  (5 + 4 * STAIR_LEVELS) /* of the channel, per portion */
 
@@ -113,7 +113,7 @@ static stair_status allocate(stair_survey *s)
     size_t size = (size_t)s->size, square = (size_t)(s->indices * s->indices);
     size_t direction = size + square, change = STAIR_LEVELS * (1 + 2 * size + square);
     size_t each = 2 * portion_size(s) + size + direction + change;
-    size_t once = 2 * (size + size * (size + 1) / 2) + STAIR_LEVELS * size * size;
+    size_t once = 3 * (size + size * (size + 1) / 2) + STAIR_LEVELS * size * size;
     s->most = MOST_DOUBLES / each < STAIR_PORTION ? MOST_DOUBLES / each : STAIR_PORTION;
     if (s->most < 1) s->most = 1;
     if (s->most > s->options->points) s->most = s->options->points;
@@ -125,7 +125,7 @@ static stair_status allocate(stair_survey *s)
     s->direction = s->z + s->most * size;
     s->change = s->direction + s->most * direction;
     s->sums = s->change + s->most * change;
-    s->scratch = s->sums + 2 * (size + size * (size + 1) / 2);
+    s->scratch = s->sums + 3 * (size + size * (size + 1) / 2);
     return stair_integrand_create(s->context, s->model, &s->f);
 }
 
@@ -136,7 +136,9 @@ static stair_status choose_channel(stair_survey *s)
     s->channel.precision = s->options->precision;
     s->channel.seed = s->options->seed;
     STAIR_TRY(stair_fibre_open(s->context, s->base.labels, s->base.omega, &s->f.fibre));
-    if (s->f.fibre.dim > 2) {
+    bool rows_only = s->f.fibre.dim == s->f.fibre.free_rows * s->tokens && s->f.fibre.charts == 1;
+    s->sampled = s->f.fibre.dim > 2 || !rows_only || s->noisy;
+    if (s->sampled) {
         s->channel.precision = fmax(SAMPLED, s->options->precision);
         s->channel.max_nodes = SAMPLED_NODES;
     }

@@ -46,6 +46,7 @@ typedef struct {
     const stair_diagnose_options *options;
     stair_channel_options channel;
     int indices, tokens, size, label_size;
+    bool sampled;                      /* too many dimensions for a deterministic rule */
     bool noisy;                        /* no fibre: a likelihood on all of Z */
     size_t n, most;                    /* points of this portion, and of the largest */
     uint64_t first;
@@ -53,7 +54,7 @@ typedef struct {
     stair_portion base, other;         /* the points, and their displaced copies */
     double *direction;                 /* (n, P*M + P*P): displacement of omega and V */
     double *change;                    /* (LEVELS, n, 1 + 2*P*M + P*P): differences of logz, omega, V, g */
-    double *sums;                      /* (2, P*M + P*M*(P*M+1)/2): Monte Carlo sums and squares */
+    double *sums;                      /* (3, P*M + P*M*(P*M+1)/2): Monte Carlo sums, squares and errors */
     double *scratch;                   /* (LEVELS, P*M, P*M) */
     stair_integrand f;                 /* for distances, and one fibre */
     size_t dishonest, seen;

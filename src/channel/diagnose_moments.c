@@ -13,9 +13,11 @@
 #define NODES     8     /* of each chart of a fibre */
 #define FAR       8.0   /* |Z| beyond which nodes of a fibre do not count: the mixing is close to singular */
 #define NEGATIVE  1e-12 /* of V */
+#define NOTHING   1e-24 /* variance, in units of V, that is rounding */
 #define CHANCE    1e-6  /* that a true identity fails a z-score */
-#define FINER     1e-3  /* precision of the reference, relative to the requested one */
-#define MORE      16    /* and nodes it may spend */
+#define FINER     1e-3  /* precision of the reference, relative to the requested one, */
+#define SAMPLED   0.1   /* and when sampled, */
+#define MORE      4     /* with so many more nodes */
 
 /* ---- forward(fibre(y)) = y --------------------------------------------------------------------- */
 
@@ -114,29 +116,42 @@ stair_status stair_survey_covariance(stair_survey *s)
             for (size_t b = 0; b < a; b++) skew = fmax(skew, fabs(dg[a * size + b] - dg[b * size + a]) * values[0]);
         }
         stair_matrix_eigen(s->size, cov, spectrum, vectors);
-        /* dg is carried in doubles: rounding of its largest entry shows along the widest axis */
-        double rounding = 4 * DBL_EPSILON * (double)size * values[s->indices - 1] / values[0];
+        /* dg is carried in doubles: rounding of its largest entry shows along the widest axis, that of the
+         * distance between modes along all */
+        double largest = values[s->indices - 1] / values[0] + spectrum[size - 1];
+        double rounding = 4 * DBL_EPSILON * (double)size * largest;
         stair_survey_note(s, STAIR_CHECK_COVARIANCE, fmax(skew, -spectrum[0]), NEGATIVE + rounding);
     }
     return STAIR_OK;
 }
 
-stair_status stair_survey_averages(stair_survey *s)
+/* One component of an average: value, and what the reported error leaves open of it. */
+static void add_average(stair_survey *s, size_t k, double value, double open)
 {
     size_t size = (size_t)s->size, count = size + size * (size + 1) / 2;
+    s->sums[k] += value;
+    s->sums[count + k] += value * value;
+    s->sums[2 * count + k] += open;
+}
+
+stair_status stair_survey_averages(stair_survey *s)
+{
+    size_t size = (size_t)s->size, m = (size_t)s->tokens;
     double values[STAIR_MAX_INDICES], axes[STAIR_MAX_INDICES * STAIR_MAX_INDICES], g[STAIR_MAX_INDICES * STAIR_MAX_TOKENS];
-    double *dg = s->scratch, *half = dg + size * size, *sum = s->sums, *square = s->sums + count;
+    double *dg = s->scratch, *half = dg + size * size;
     for (size_t i = 0; i < s->n; i++) {
+        double first = s->base.error[i] * stair_survey_norm(size, s->base.g + i * size);
+        double second = s->base.error[i] * stair_survey_norm(size * size, s->base.dg + i * size * size);
         stair_survey_axes(s, i, values, axes);
         to_axes(s, values, axes, s->base.g + i * size, g);
         square_to_axes(s, values, axes, s->base.dg + i * size * size, half, dg);
         for (size_t a = 0, k = size; a < size; a++) {
-            sum[a] += g[a];
-            square[a] += g[a] * g[a];
+            double unit = sqrt(values[a / m]);
+            add_average(s, a, g[a], unit * first);
             for (size_t b = 0; b <= a; b++, k++) {
-                double value = dg[a * size + b] + g[a] * g[b];
-                sum[k] += value;
-                square[k] += value * value;
+                double other = sqrt(values[b / m]);
+                double open = unit * other * second + unit * first * fabs(g[b]) + other * first * fabs(g[a]);
+                add_average(s, k, dg[a * size + b] + g[a] * g[b], open);
             }
         }
     }
@@ -150,8 +165,9 @@ static void average_row(stair_survey *s, stair_check check, size_t from, size_t 
     double n = (double)s->seen, worst = 0;
     if (s->seen < 30) return; /* too few for a z-score */
     for (size_t k = from; k < to; k++) {
-        double mean = s->sums[k] / n, spread = s->sums[count + k] / n - mean * mean;
-        if (spread > 1e-24) worst = fmax(worst, fabs(mean) / sqrt(spread / (n - 1)));
+        double mean = s->sums[k] / n, spread = s->sums[count + k] / n - mean * mean, open = s->sums[2 * count + k] / n;
+        double excess = fmax(0, fabs(mean) - STAIR_ALLOWANCE * open);
+        if (excess > 0) worst = fmax(worst, excess / sqrt(fmax(spread, NOTHING) / (n - 1)));
     }
     stair_survey_note(s, check, worst, sqrt(2 * log(2 * (double)(to - from) / CHANCE)));
     s->finding[check].points = s->seen;
@@ -170,7 +186,7 @@ stair_status stair_survey_honesty(stair_survey *s)
 {
     size_t size = (size_t)s->size, square = (size_t)(s->indices * s->indices);
     stair_channel_options finer = s->channel;
-    finer.precision = fmax(1e-13, FINER * s->channel.precision);
+    finer.precision = fmax(1e-13, (s->sampled ? SAMPLED : FINER) * s->channel.precision);
     finer.max_nodes *= MORE;
     finer.seed += 1;
     memcpy(s->other.labels, s->base.labels, s->n * (size_t)s->label_size * sizeof(double));
