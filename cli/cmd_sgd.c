@@ -1,6 +1,7 @@
 /* stair sgd: gradient descent on the teacher of a model, several seeds. */
 #include "progress.h"
 #include "report.h"
+#include "training.h"
 #include "stair_train.h"
 
 #include <math.h>
@@ -118,6 +119,7 @@ static stair_status descend(cli_request *request, cli_report *report, double alp
 static stair_status run(cli_request *request)
 {
     const cli_options *o = &request->options;
+    if (o->alpha.count <= 1) STAIR_TRY(training_checkpoint(request));
     stair_sgd_options how = wanted(o);
     int layers = stair_model_describe(request->model).layers;
     size_t count = o->alpha.count ? o->alpha.count : 1;
@@ -172,7 +174,8 @@ const cli_command command_sgd = {
         "defaults are those of the paper's figure on SGD.  One row for each record of each seed, records\n"
         "being evenly spaced in the logarithm of training time; `cosine` is per layer, and `settled`\n"
         "the epoch from which it stays above --settle.  --decay torch takes rate*decay off the weights\n"
-        "at each step, --decay paper takes decay off.\n",
+        "at each step, --decay paper takes decay off.  With --out FILE the state is kept in FILE.state.*\n"
+        "until the results are written; --resume goes on from there.\n",
     .examples = "stair sgd attention:layers=2,tokens=2,skip=1\n"
                 "stair sgd attention:layers=3 --dim 200 --alpha 30 --epochs 300 --seeds 4 --csv\n",
     .options = names,

@@ -1,6 +1,7 @@
 /* stair train: the attention classifier of questions: training, evaluation, prediction. */
 #include "progress.h"
 #include "report.h"
+#include "training.h"
 #include "stair_train.h"
 #include "core/npz.h"
 
@@ -265,6 +266,7 @@ static stair_status train(train_job *job, const stair_train_options *how)
 static stair_status work(train_job *job)
 {
     const cli_options *o = &job->request->options;
+    if (!o->weights) STAIR_TRY(training_checkpoint(job->request));
     stair_train_options how = wanted(o);
     cli_column columns[FIXED + MOST_LAYERS];
     cli_report *report;
@@ -315,7 +317,9 @@ const cli_command command_train = {
     .details =
         "One row for each snapshot of each run: losses and accuracies where an epoch ends, and for every\n"
         "layer the similarity of w^T w to its final value.  --save keeps the weights as NPZ; with\n"
-        "--weights they are not trained again but measured on --data, or used to --predict.\n",
+        "--weights they are not trained again but measured on --data, or used to --predict.  With --out FILE "
+        "the\n"
+        "state is kept in FILE.state.* until the results are written; --resume goes on from there.\n",
     .examples = "stair train --data data/questions.label --vocab data/vocab.txt --rate 1e-3 --epochs 20\n"
                 "stair train --data trec.label --vocab vocab.txt --seeds 4 --records 10 --out run.csv\n"
                 "stair train --weights w.npz --vocab vocab.txt --predict new.txt\n",

@@ -83,10 +83,10 @@ const cli_option option_table[] = {
     {FIELD("seeds", OPTION_INT, seeds), .value = "K", .text = "runs, with seeds N, N+1, ...", .low = 1, .high = 100000},
     /* how to run and report */
     {FIELD("checkpoint", OPTION_PATH, checkpoint), .value = "FILE",
-     .text = "keep the state of run k in FILE.k, for --resume", .how = true},
+     .text = "keep the state of run k in FILE.k [OUT.state]", .how = true},
     {FIELD("checkpoint-every", OPTION_DOUBLE, checkpoint_every), .value = "S", .text = "seconds between checkpoints",
      .low = 0, .high = 1e9, .how = true},
-    {FIELD("resume", OPTION_FLAG, resume), .text = "go on from --checkpoint, to the same result", .how = true},
+    {FIELD("resume", OPTION_FLAG, resume), .text = "go on from the checkpoint, to the same result", .how = true},
     {FIELD("threads", OPTION_INT, threads), .value = "N",
      .text = "threads, 0 for all cores; results do not depend on it", .low = 0, .high = 4096, .how = true},
     {FIELD("json", OPTION_FLAG, json), .text = "JSON on standard output", .how = true},

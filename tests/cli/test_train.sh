@@ -91,6 +91,19 @@ printf 'x' | dd of=state.0 bs=1 seek=200 conv=notrunc 2>/dev/null
 cmp -s whole resumed || fail "damaged checkpoint: other bytes"
 pass "a damaged checkpoint falls back to the one before"
 
+# --out alone is enough for --resume
+rm -f state.*
+(trap - INT; exec "${LONG_SGD[@]}" --out r.csv --checkpoint-every 0.05 >cut 2>stderr) &
+process=$!
+for i in $(seq 400); do [ -e r.csv.state.0 ] && break; sleep 0.02; done
+kill -KILL $process
+wait $process 2>/dev/null
+[ -e r.csv ] && fail "an output after SIGKILL"
+"${LONG_SGD[@]}" --out r.csv --resume >stdout 2>stderr || fail "resume beside --out" "$(cat stderr)"
+cmp -s r.csv whole || fail "resume beside --out: other bytes"
+[ "$(ls r.csv*)" = r.csv ] || fail "resume beside --out: left behind" "$(ls r.csv*)"
+pass "state beside --out, resumed to the same bytes"
+
 # weights: saved, measured, used
 "$STAIR" train --data "$DATA" --vocab "$VOCAB" --rate 2e-3 --epochs 30 --scale rank --bias --start 0.1 --test "$DATA" --save w.npz --json >json ||
     fail "save"

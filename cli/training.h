@@ -1,0 +1,10 @@
+/* What the commands that train share: where their checkpoints go. */
+#ifndef STAIR_CLI_TRAINING_H
+#define STAIR_CLI_TRAINING_H
+
+#include "command.h"
+
+/* Without --checkpoint a run that writes FILE keeps its state in FILE.state.0, FILE.state.1, ... */
+stair_status training_checkpoint(cli_request *request);
+
+#endif
