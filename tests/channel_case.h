@@ -1,0 +1,99 @@
+/* A model, a context and room for the channel's answers: what every test of the channel needs. */
+#ifndef STAIR_TESTS_CHANNEL_CASE_H
+#define STAIR_TESTS_CHANNEL_CASE_H
+
+#include "assert_close.h"
+#include "stair.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+    stair_context *context;
+    stair_model *model;
+    stair_model_info info;
+    size_t n, size, square, labels;     /* points, P*M, P*P, K */
+    double *z, *label, *omega, *cov;    /* of the points */
+    double *logz, *g, *dg, *error;      /* answers */
+    int *method;
+} channel_case;
+
+static inline double *channel_case_room(size_t n)
+{
+    double *room = calloc(n + 1, sizeof(double));
+    assert_non_null(room);
+    return room;
+}
+
+static inline channel_case channel_case_open(const char *spec, size_t n)
+{
+    channel_case c = {.n = n};
+    assert_int_equal(stair_context_create(&c.context), STAIR_OK);
+    stair_context_set_threads(c.context, 1);
+    stair_status status = stair_model_create(c.context, spec, &c.model);
+    if (status != STAIR_OK) fail_msg("%s: %s", spec, stair_context_message(c.context));
+    c.info = stair_model_describe(c.model);
+    c.size = (size_t)(c.info.indices * c.info.tokens);
+    c.square = (size_t)(c.info.indices * c.info.indices);
+    c.labels = (size_t)c.info.label_size;
+    c.z = channel_case_room(n * c.size);
+    c.label = channel_case_room(n * c.labels);
+    c.omega = channel_case_room(n * c.size);
+    c.cov = channel_case_room(n * c.square);
+    c.logz = channel_case_room(n);
+    c.g = channel_case_room(n * c.size);
+    c.dg = channel_case_room(n * c.size * c.size);
+    c.error = channel_case_room(n);
+    c.method = calloc(n + 1, sizeof(int));
+    assert_non_null(c.method);
+    return c;
+}
+
+static inline void channel_case_close(channel_case *c)
+{
+    double *rooms[] = {c->z, c->label, c->omega, c->cov, c->logz, c->g, c->dg, c->error};
+    for (size_t k = 0; k < sizeof rooms / sizeof *rooms; k++) free(rooms[k]);
+    free(c->method);
+    stair_model_destroy(&c->model);
+    stair_context_destroy(&c->context);
+}
+
+/* Random points with eigenvalues of V from `low` to 1. */
+static inline void channel_case_draw(channel_case *c, double low, uint64_t seed)
+{
+    stair_points_options o = stair_points_defaults();
+    o.cov_low = low;
+    o.seed = seed;
+    assert_int_equal(stair_points_draw(c->context, c->model, &o, 0, c->n, c->z, c->label, c->omega, c->cov), STAIR_OK);
+}
+
+/* Points [first, first + n) of the case, as a stream that starts there. */
+static inline stair_status channel_case_try(channel_case *c, double precision, const char *method, size_t first, size_t n)
+{
+    stair_channel_options o = stair_channel_defaults();
+    o.precision = precision;
+    o.method = method;
+    stair_channel_result r = {.logz = c->logz + first, .g = c->g + first * c->size, .dg = c->dg + first * c->size * c->size,
+                              .error = c->error + first, .method = c->method + first};
+    return stair_channel_evaluate(c->context, c->model, &o, first, n, c->label + first * c->labels,
+                                  c->omega + first * c->size, n, c->cov + first * c->square, &r);
+}
+
+static inline void channel_case_evaluate(channel_case *c, double precision, const char *method)
+{
+    if (channel_case_try(c, precision, method, 0, c->n) != STAIR_OK) fail_msg("%s", stair_context_message(c->context));
+}
+
+/* Carried label of a last layer h (M) of rank one: rows of log-softmax of h h^T. */
+static inline void channel_case_label(int m, const double *h, double *label)
+{
+    for (int i = 0; i < m; i++) {
+        double top = -INFINITY, sum = 0;
+        for (int j = 0; j < m; j++) top = fmax(top, h[i] * h[j]);
+        for (int j = 0; j < m; j++) sum += exp(h[i] * h[j] - top);
+        for (int j = 0; j < m; j++) label[i * m + j] = h[i] * h[j] - top - log(sum);
+    }
+}
+
+#endif

@@ -1,0 +1,49 @@
+/* The identities of channels with three and more hidden dimensions or rotations, on 200 random points with
+ * full V, as stair_diagnose() states them.  Tolerances follow the errors the channel reports. */
+#include "channel_case.h"
+
+typedef struct {
+    const char *model;
+    double precision, cov_low;
+} identity_case;
+
+static void identities_hold(void **state)
+{
+    const identity_case *it = *state;
+    channel_case c = channel_case_open(it->model, 1);
+    stair_diagnose_options o = stair_diagnose_defaults();
+    stair_identity rows[32];
+    int count, failed = 0;
+    o.precision = it->precision;
+    o.cov_low = it->cov_low;
+    if (stair_diagnose(c.context, c.model, &o, 32, rows, &count) != STAIR_OK)
+        fail_msg("%s: %s", it->model, stair_context_message(c.context));
+    assert_int_equal(count, 11); /* attention has every symmetry */
+    for (int i = 0; i < count; i++) {
+        assert_int_equal(rows[i].points, o.points);
+        if (rows[i].passed) continue;
+        print_error("%s, V from %g: %s: %.3g, allowed %.3g\n", it->model, it->cov_low, rows[i].name, rows[i].violation,
+                    rows[i].tolerance);
+        failed++;
+    }
+    channel_case_close(&c);
+    assert_int_equal(failed, 0);
+}
+
+#define ATTENTION "attention:"
+static identity_case cases[] = {
+    {ATTENTION "layers=3", 1e-3, 0.05},
+    {ATTENTION "layers=2,tokens=3", 1e-3, 0.05},
+    {ATTENTION "layers=1,rank=2", 1e-3, 0.05},
+    {ATTENTION "layers=1,rank=2,tokens=3", 1e-3, 0.05},
+    {ATTENTION "layers=2,rank=1+2", 1e-2, 0.05},
+    {ATTENTION "layers=2,rank=2+1", 1e-2, 0.05},
+};
+
+int main(void)
+{
+    struct CMUnitTest tests[sizeof cases / sizeof *cases];
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        tests[i] = (struct CMUnitTest){.name = cases[i].model, .test_func = identities_hold, .initial_state = &cases[i]};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,72 @@
+/* The vocabulary of the hot loops, one lane at a time against the C library. */
+#include "assert_close.h"
+#include "core/lanes.h"
+
+#include <float.h>
+
+/* Difference in units of the last place of `exact`. */
+static double ulps(double got, long double exact)
+{
+    int exponent;
+    frexpl(exact, &exponent);
+    return (double)(fabsl(got - exact) / ldexpl(1, exponent - 53));
+}
+
+static void exp_is_within_two_ulp(void **state)
+{
+    double worst = 0;
+    (void)state;
+    for (int i = 0; i < 200000; i++) {
+        double x[LANES], y[LANES];
+        for (int k = 0; k < LANES; k++) x[k] = -707 + 1416.0 * fmod(0.6180339887498949 * (8.0 * i + k), 1);
+        for (int k = 0; k < LANES && i % 2; k++) x[k] *= 1e-3; /* half of them near zero */
+        lanes_store(y, lanes_exp(lanes_load(x)));
+        for (int k = 0; k < LANES; k++) worst = fmax(worst, ulps(y[k], expl(x[k])));
+    }
+    assert_close(worst, 0, 2);
+}
+
+static void exp_is_clamped(void **state)
+{
+    double x[LANES] = {-708, -1e4, -INFINITY, 709, 710, INFINITY, 0, -0.0}, y[LANES];
+    (void)state;
+    lanes_store(y, lanes_exp(lanes_load(x)));
+    for (int k = 0; k < 3; k++) assert_true(y[k] > 0 && y[k] < 1e-306);
+    for (int k = 3; k < 6; k++) assert_true(y[k] > 8e307 && y[k] <= DBL_MAX);
+    assert_true(y[6] == 1 && y[7] == 1);
+}
+
+static void each_lane_is_its_own(void **state)
+{
+    double a[LANES] = {3, -1, 0, -7, 2, 5, -4, 1}, b[LANES] = {2, 0, -1, -8, 2, 9, 4, -1}, out[LANES];
+    (void)state;
+    lanes_store(out, lanes_max(lanes_load(a), lanes_load(b)));
+    for (int k = 0; k < LANES; k++) assert_true(out[k] == (a[k] > b[k] ? a[k] : b[k]));
+    lanes_store(out, lanes_min(lanes_load(a), lanes_load(b)));
+    for (int k = 0; k < LANES; k++) assert_true(out[k] == (a[k] < b[k] ? a[k] : b[k]));
+    lanes_store(out, lanes_abs(lanes_load(a)));
+    for (int k = 0; k < LANES; k++) assert_true(out[k] == fabs(a[k]));
+    lanes_store(out, lanes_pick(lanes_load(a) > lanes_load(b), lanes_set(1), lanes_load(b)));
+    for (int k = 0; k < LANES; k++) assert_true(out[k] == (a[k] > b[k] ? 1 : b[k]));
+    assert_true(lanes_sum(lanes_load(a)) == -1);
+    assert_true(lanes_top(lanes_load(a)) == 5);
+}
+
+/* The order of the sum is part of the promise of equal bytes. */
+static void sums_have_one_order(void **state)
+{
+    double x[LANES] = {1e16, 1, -1e16, 1, 1, 1e16, 1, -1e16};
+    (void)state;
+    assert_true(lanes_sum(lanes_load(x)) == ((x[0] + x[4]) + (x[1] + x[5])) + ((x[2] + x[6]) + (x[3] + x[7])));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(exp_is_within_two_ulp),
+        cmocka_unit_test(exp_is_clamped),
+        cmocka_unit_test(each_lane_is_its_own),
+        cmocka_unit_test(sums_have_one_order),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

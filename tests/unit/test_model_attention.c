@@ -1,0 +1,111 @@
+/* Attention itself: its forward map written out for two layers and two tokens, its gradient against central
+ * differences, and labels as logits. */
+#include "channel_case.h"
+
+#include "core/rng.h"
+
+/* y12, y21 of two layers of rank one, from the definition: h_1 = Z_1, S = rowsoftmax(h h^T),
+ * h_2 = (c + S) Z_2 (attention) or (c + S^T) Z_2 (literal). */
+static void two_layers(const double *z, double skip, int literal, double *h)
+{
+    double s[4];
+    for (int i = 0; i < 2; i++) {
+        double a = exp(z[i] * z[0]), b = exp(z[i] * z[1]);
+        s[i * 2] = a / (a + b);
+        s[i * 2 + 1] = b / (a + b);
+    }
+    for (int i = 0; i < 2; i++) {
+        h[i] = skip * z[2 + i];
+        for (int j = 0; j < 2; j++) h[i] += (literal ? s[j * 2 + i] : s[i * 2 + j]) * z[2 + j];
+    }
+}
+
+static void forward_is_the_definition(void **state)
+{
+    static const double skips[] = {1, 0.1, 4, -0.5, -2.5};
+    (void)state;
+    for (int literal = 0; literal < 2; literal++)
+        for (int k = 0; k < 5; k++) {
+            char spec[80];
+            snprintf(spec, sizeof spec, "attention:layers=2,skip=%g,mixing=%s", skips[k], literal ? "literal" : "attention");
+            channel_case c = channel_case_open(spec, 50);
+            channel_case_draw(&c, 0.5, 4);
+            for (size_t i = 0; i < c.n; i++) {
+                double h[2], label[4];
+                two_layers(c.z + 4 * i, skips[k], literal, h);
+                channel_case_label(2, h, label);
+                for (int e = 0; e < 4; e++) assert_close(c.label[4 * i + (size_t)e], label[e], 1e-13 * (1 + fabs(label[e])));
+            }
+            channel_case_close(&c);
+        }
+}
+
+/* sum_k cotangent_k y_k, y the plain output */
+static double weighed(const channel_case *c, const double *z, const double *cotangent)
+{
+    double label[64], sum = 0;
+    assert_int_equal(stair_model_forward(c->context, c->model, 1, z, label), STAIR_OK);
+    for (size_t k = 0; k < c->labels; k++) sum += cotangent[k] * (c->info.label_is_log ? exp(label[k]) : label[k]);
+    return sum;
+}
+
+static void gradient_is_the_derivative(void **state)
+{
+    const char *spec = *state;
+    const double step = 1e-3;
+    channel_case c = channel_case_open(spec, 60);
+    double cotangent[64], gradient[64];
+    channel_case_draw(&c, 0.5, 6);
+    for (size_t i = 0; i < c.n; i++) {
+        double *z = c.z + i * c.size, size = 0, worst = 0;
+        stair_rng_normals(8, STAIR_RNG_INIT, i, (int)c.labels, cotangent);
+        assert_int_equal(stair_model_gradient(c.context, c.model, z, cotangent, gradient), STAIR_OK);
+        for (size_t k = 0; k < c.size; k++) {
+            double at = z[k], d[2];
+            for (int level = 0; level < 2; level++) {
+                double h = step / (level + 1), up, down;
+                z[k] = at + h;
+                up = weighed(&c, z, cotangent);
+                z[k] = at - h;
+                down = weighed(&c, z, cotangent);
+                d[level] = (up - down) / (2 * h);
+            }
+            z[k] = at;
+            worst = fmax(worst, fabs((4 * d[1] - d[0]) / 3 - gradient[k]));
+            size = fmax(size, fabs(gradient[k]));
+        }
+        assert_close(worst, 0, 1e-6 * fmax(1, size));
+        assert_true(size > 1e-6);
+    }
+    channel_case_close(&c);
+}
+
+static void outputs_become_labels(void **state)
+{
+    channel_case c = channel_case_open("attention:layers=1", 1);
+    double y[] = {0.7, 0.3, 0.4, 0.6}, label[4], zero[] = {1, 0, 0.5, 0.5};
+    (void)state;
+    assert_int_equal(stair_model_labels_from_outputs(c.context, c.model, 1, y, label), STAIR_OK);
+    for (int k = 0; k < 4; k++) assert_close(label[k], log(y[k]), 1e-16);
+    assert_int_equal(stair_model_labels_from_outputs(c.context, c.model, 1, zero, label), STAIR_BAD_INPUT);
+    y[0] = 0.8;
+    assert_int_equal(stair_model_labels_from_outputs(c.context, c.model, 1, y, label), STAIR_BAD_INPUT);
+    channel_case_close(&c);
+}
+
+#define GRADIENT(spec) {spec, gradient_is_the_derivative, NULL, NULL, spec}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(forward_is_the_definition),
+        GRADIENT("attention:layers=1,tokens=3,rank=2"),
+        GRADIENT("attention:layers=2"),
+        GRADIENT("attention:layers=2,mixing=literal,tokens=3"),
+        GRADIENT("attention:layers=2,activation=linear"),
+        GRADIENT("attention:layers=3,rank=1+2+1,tokens=3,skip=-0.5"),
+        GRADIENT("attention:layers=3,activation=linear,mixing=literal,skip=0.3"),
+        cmocka_unit_test(outputs_become_labels),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

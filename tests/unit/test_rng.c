@@ -1,0 +1,84 @@
+/* Philox 4x32-10 through stair_rng_words(), against the known answers of Random123's kat_vectors; the key is
+ * seed ^ purpose * odd constant, so a seed can be chosen for any key. */
+#include "assert_close.h"
+#include "core/rng.h"
+
+#define FOLD 0x9E3779B97F4A7C15u
+
+static void assert_words(uint64_t key, uint64_t sample, uint64_t draw, const uint32_t expected[4])
+{
+    uint32_t words[4];
+    stair_rng_words(key ^ (uint64_t)STAIR_RNG_DATA * FOLD, STAIR_RNG_DATA, sample, draw, words);
+    for (int i = 0; i < 4; i++) assert_int_equal(words[i], expected[i]);
+}
+
+static void philox_known_answers(void **state)
+{
+    (void)state;
+    assert_words(0, 0, 0, (uint32_t[]){0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8});
+    assert_words(UINT64_MAX, UINT64_MAX, UINT64_MAX, (uint32_t[]){0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd});
+    /* counter 243f6a88 85a308d3 13198a2e 03707344, key a4093822 299f31d0: digits of pi */
+    assert_words(0x299f31d0a4093822u, 0x85a308d3243f6a88u, 0x0370734413198a2eu,
+                 (uint32_t[]){0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1});
+}
+
+static void uniforms_are_inside_the_interval(void **state)
+{
+    double mean = 0, square = 0;
+    enum { N = 100000 };
+    (void)state;
+    for (uint64_t i = 0; i < N / 2; i++) {
+        double pair[2];
+        stair_rng_uniform2(3, STAIR_RNG_POINTS, i, 0, pair);
+        for (int k = 0; k < 2; k++) {
+            assert_true(pair[k] > 0 && pair[k] < 1);
+            mean += pair[k] / N;
+            square += pair[k] * pair[k] / N;
+        }
+    }
+    assert_close(mean, 0.5, 5 * sqrt(1.0 / 12 / N));
+    assert_close(square, 1.0 / 3, 5 * sqrt(4.0 / 45 / N));
+}
+
+static void normals_have_the_moments_of_a_gaussian(void **state)
+{
+    enum { SAMPLES = 2000, DRAWS = 51 };
+    double moment[5] = {0}, x[DRAWS], n = (double)SAMPLES * DRAWS;
+    (void)state;
+    for (uint64_t i = 0; i < SAMPLES; i++) {
+        stair_rng_normals(5, STAIR_RNG_TEACHER, i, DRAWS, x);
+        for (int k = 0; k < DRAWS; k++)
+            for (int p = 1; p <= 4; p++) moment[p] += pow(x[k], p) / n;
+    }
+    assert_close(moment[1], 0, 5 * sqrt(1 / n));
+    assert_close(moment[2], 1, 5 * sqrt(2 / n));
+    assert_close(moment[3], 0, 5 * sqrt(15 / n));
+    assert_close(moment[4], 3, 5 * sqrt(96 / n));
+}
+
+/* A shorter request is the beginning of a longer one; seeds, purposes and samples differ. */
+static void streams_are_functions_of_their_name(void **state)
+{
+    double a[9], b[4], c[4];
+    (void)state;
+    stair_rng_normals(1, STAIR_RNG_INIT, 7, 9, a);
+    stair_rng_normals(1, STAIR_RNG_INIT, 7, 4, b);
+    assert_memory_equal(a, b, sizeof b);
+    stair_rng_normals(2, STAIR_RNG_INIT, 7, 4, c);
+    assert_memory_not_equal(b, c, sizeof b);
+    stair_rng_normals(1, STAIR_RNG_SIDE, 7, 4, c);
+    assert_memory_not_equal(b, c, sizeof b);
+    stair_rng_normals(1, STAIR_RNG_INIT, 8, 4, c);
+    assert_memory_not_equal(b, c, sizeof b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(philox_known_answers),
+        cmocka_unit_test(uniforms_are_inside_the_interval),
+        cmocka_unit_test(normals_have_the_moments_of_a_gaussian),
+        cmocka_unit_test(streams_are_functions_of_their_name),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
