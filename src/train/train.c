@@ -57,6 +57,9 @@ stair_status stair_train_check(stair_context *context, const stair_train_options
         return stair_refuse_number(context, "validation", "at least 0 and below 1", o->validation);
     if (o->points < 1 || o->points > 10000)
         return stair_refuse_number(context, "points", "between 1 and 10000", o->points);
+    if ((int64_t)o->epochs * o->points > 1 << 24)
+        return stair_refuse_number(context, "epochs * records", "at most 2^24",
+                                   (double)o->epochs * o->points);
     if (!(o->settle > 0 && o->settle < 1))
         return stair_refuse_number(context, "settle", "between 0 and 1", o->settle);
     if (o->runs < 1 || o->runs > 100000)
