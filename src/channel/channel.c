@@ -24,7 +24,7 @@ const char *stair_channel_method_name(int method)
 
 stair_channel_options stair_channel_defaults(void)
 {
-    return (stair_channel_options){.precision = 1e-6, .max_nodes = 1 << 20, .cutoff = 6, .seed = 1, .method = "auto"};
+    return (stair_channel_options){.precision = 1e-6, .max_nodes = 1 << 20, .cutoff = 4.5, .seed = 1, .method = "auto"};
 }
 
 static int method_number(const char *name)
@@ -96,7 +96,8 @@ bool stair_rule_accept(const stair_integrand *f, const stair_channel_options *op
     if (!isfinite(result->error)) return true;
     double sensitivity = stair_posterior_sensitivity(f, out), rounding = stair_integrand_rounding(f);
     double needed = fmax(options->precision / sensitivity, fmax(1e-13, 10 * rounding));
-    result->converged = result->error <= options->precision || goal->precision <= needed;
+    bool limited = goal->precision <= needed && result->error <= 20 * needed * sensitivity; /* by rounding */
+    result->converged = result->error <= options->precision || limited;
     if (!result->converged && needed < 0.4 * goal->precision) {
         goal->precision = needed;
         return false;

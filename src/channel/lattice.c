@@ -17,22 +17,24 @@
 #include <string.h>
 
 #include "channel/rules.h"
+#include "core/isa.h"
 #include "core/matrix.h"
 
 #define MOST_DIM 4
 #define COSETS   16
-#define STEP     1.25 /* of one coset, in standard deviations of the narrowest mode */
-#define FINER    0.7  /* and after all cosets were not enough */
-#define QUIET    1.2  /* steps without a visible node that end a coset */
+#define STEP     4.1  /* of one coset, over sqrt(log(1/precision)), in standard deviations of the narrowest mode */
+#define FINER    0.75 /* and after all cosets were not enough */
+#define FINE     8    /* radii are looked up in steps of 1 / FINE */
+#define QUIET    0.55 /* steps without a visible node that end a coset */
 #define APART    1.0  /* frames are separate when their ellipsoids use up this part of the way between */
 #define NEAR     2.5  /* deviations within which a mode must look like its Gaussian, */
-#define BENT     10.0 /* to within this in the exponent, or its ridge is too thin and bent for a lattice; */
-#define STIFF    2.0  /* the same where the pilot does not resolve the integrand */
+#define UNLIKE   0.3  /* and its mass be that of the Gaussian to within this in the logarithm */
+#define BENT     2.0  /* to within this in the exponent, or its ridge is too thin and bent for a lattice */
 
 /* Most nodes worth spending before another rule is the better choice. */
-static const int64_t worthwhile[MOST_DIM + 1] = {0, 20000, 6000, 60000, 200000};
+static const int64_t worthwhile[MOST_DIM + 1] = {0, 20000, 12000, 60000, 200000};
 
-static const double table_radius[MOST_DIM + 1] = {0, 200, 36, 15, 9};
+static const double table_radius[MOST_DIM + 1] = {0, 200, 36, 16, 10};
 static const int cosets[MOST_DIM + 1] = {0, 16, 16, 4, 4};
 
 /* Shift of coset c: binary digits of c add these vectors.  Doubling the cosets refines the lattice by
@@ -45,11 +47,15 @@ static const double digit_shift[MOST_DIM + 1][4][MOST_DIM] = {
     [4] = {{0.5, 0.5, 0.5, 0.5}, {0.5, 0.25, 0.125, 0.0625}},
 };
 
+STAIR_HOT_TABLE(void, stair_block_affine,
+                (int dim, const double *matrix, const double *centre, const double *normal, size_t stride, double *u));
+
 typedef struct {
     int count[COSETS];      /* points of each coset */
     int stride[COSETS];     /* count rounded up to blocks */
     double *point[COSETS];  /* (dim, stride), by radius */
     double *radius[COSETS]; /* (stride) */
+    int *within[COSETS];    /* points within k / FINE steps of the centre */
 } lattice_table;
 
 static lattice_table tables[MOST_DIM + 1];
@@ -96,9 +102,11 @@ static void build_tables(void)
             int count = list_points(dim, coset, NULL), stride = (count + STAIR_BLOCK - 1) / STAIR_BLOCK * STAIR_BLOCK;
             table_entry *entries = malloc(sizeof *entries * (size_t)count);
             double *memory = calloc((size_t)stride * (size_t)(dim + 1), sizeof(double));
-            if (!entries || !memory) { /* an empty table: the rule reports that it did not converge */
+            int bins = (int)table_radius[dim] * FINE + 1, *within = malloc(sizeof *within * (size_t)bins);
+            if (!entries || !memory || !within) { /* an empty table: the rule reports that it did not converge */
                 free(entries);
                 free(memory);
+                free(within);
                 continue;
             }
             list_points(dim, coset, entries);
@@ -111,6 +119,11 @@ static void build_tables(void)
             t->stride[coset] = stride;
             t->point[coset] = memory;
             t->radius[coset] = memory + (size_t)dim * (size_t)stride;
+            for (int k = 0, i = 0; k < bins; k++) {
+                while (i < count && t->radius[coset][i] * FINE <= k) i++;
+                within[k] = i;
+            }
+            t->within[coset] = within;
             free(entries);
         }
 }
@@ -121,6 +134,7 @@ typedef struct {
     double narrow;    /* narrowest mode, relative to the frame */
     double reach;     /* farthest mode or visible pilot, in frame units */
     double value;     /* log integrand at the leading mode */
+    double log_mass;  /* its Laplace mass */
     int members;      /* modes of this frame */
     bool owner[STAIR_MOST_MODES]; /* modes of this frame */
 } lattice_frame;
@@ -164,7 +178,10 @@ static bool build_frame(int dim, const stair_modes *modes, lattice_frame *frame)
     for (int k = 0; k < modes->count; k++) {
         const stair_mode *mode = &modes->mode[k];
         if (!frame->owner[k]) continue;
-        if (!frame->members++) frame->value = mode->value;
+        if (!frame->members++) {
+            frame->value = mode->value;
+            frame->log_mass = mode->log_mass;
+        }
         double bent[MOST_DIM * MOST_DIM], values[MOST_DIM], vectors[MOST_DIM * MOST_DIM], radius2 = 0;
         for (int i = 0; i < dim; i++) {
             double t = 0;
@@ -231,7 +248,7 @@ static bool plan_frames(int dim, const stair_modes *modes, double cutoff, lattic
         if (!build_frame(dim, modes, frame)) return false;
         plan->count++;
     }
-    reach_pilot(dim, modes, cutoff, plan);
+    if (dim <= 2) reach_pilot(dim, modes, cutoff, plan); /* scattered pilots reach too far to be a guide */
     return true;
 }
 
@@ -250,16 +267,24 @@ static void disown(stair_integrand *f, const stair_modes *modes, const lattice_f
     }
 }
 
-/* Whether the integrand near a single mode follows its Laplace approximation downwards: where it falls
- * off much faster, the mass lies on a thin bent ridge that the nodes step over unseen. */
-static bool looks_gaussian(const stair_integrand *f, const double *radius, double h, const lattice_frame *frame, bool stiff)
+/* Whether the integrand near a mode follows its Laplace approximation downwards: where it falls off much
+ * faster, the mass lies on a thin bent ridge that the nodes step over unseen. */
+static bool looks_gaussian(const stair_integrand *f, int n, const double *radius, double h, const lattice_frame *frame)
 {
-    if (frame->members > 1) return !stiff;
-    for (int i = 0; i < STAIR_BLOCK && radius[i] * h < NEAR; i++) {
+    if (frame->members > 1) return false;
+    for (int i = 0; i < n && radius[i] * h < NEAR; i++) {
         double energy = f->shape.mirrored ? fmax(f->nodes.plus[i], f->nodes.minus[i]) : f->nodes.plus[i];
-        if (energy + log(f->nodes.weight[i]) < frame->value - 0.5 * radius[i] * radius[i] * h * h - (stiff ? STIFF : BENT)) return false;
+        if (energy + log(f->nodes.weight[i]) < frame->value - 0.5 * radius[i] * radius[i] * h * h - BENT) return false;
     }
     return true;
+}
+
+/* Radius of the outermost node of the block above the threshold, 0 if none. */
+static double last_loud(const stair_integrand *f, int n, double threshold, const double *radius)
+{
+    for (int i = n - 1; i >= 0; i--)
+        if (f->nodes.plus[i] > threshold || (f->shape.mirrored && f->nodes.minus[i] > threshold)) return radius[i];
+    return 0;
 }
 
 /* One coset of one frame with step h; false when the table or the budget ends before the integrand. */
@@ -270,30 +295,27 @@ static bool sum_coset(stair_worker *w, const lattice_plan *plan, int which, doub
     const lattice_frame *frame = &plan->frame[which];
     const lattice_table *table = &tables[f->dim];
     int dim = f->dim, stride = table->stride[coset], count = table->count[coset];
-    double loud = fmax(frame->reach / h, sqrt(2 * cutoff) / h - QUIET); /* radius up to which something may come */
-    for (int from = 0; from < count; from += STAIR_BLOCK) {
-        int n = count - from < STAIR_BLOCK ? count - from : STAIR_BLOCK;
+    double matrix[MOST_DIM * MOST_DIM];
+    for (int i = 0; i < dim * dim; i++) matrix[i] = h * frame->lower[i];
+    double loud = fmax(frame->reach, sqrt(2 * cutoff)) / h; /* radius up to which something may come */
+    for (int from = 0, n; from < count; from += n) {
+        int bin = (int)((loud + QUIET) * FINE) + 1, most = (int)table_radius[dim] * FINE;
+        int due = table->within[coset][bin < most ? bin : most] - from; /* nodes that must be visited yet */
+        if (due <= 0) return bin <= most;
+        n = due < STAIR_BLOCK ? due : STAIR_BLOCK;
         if (f->visited + n > budget) return false;
-        for (int k = 0; k < dim; k++) {
-            double *u = f->nodes.u + (size_t)k * STAIR_BLOCK;
-            for (int i = 0; i < STAIR_BLOCK; i++) u[i] = frame->centre[k];
-            for (int j = 0; j <= k; j++) {
-                const double *t = table->point[coset] + (size_t)j * (size_t)stride + from;
-                double scale = h * frame->lower[k * dim + j];
-                for (int i = 0; i < STAIR_BLOCK; i++) u[i] += scale * t[i];
-            }
+        stair_block_affine_table[stair_isa()](dim, matrix, frame->centre, table->point[coset] + from, (size_t)stride, f->nodes.u);
+        bool checked = w->modes.stiff && from == 0;
+        if (checked || plan->count > 1) { /* weights or energies are needed before the sum */
+            double top = stair_integrand_energies(f, n);
+            if (checked && !looks_gaussian(f, n, table->radius[coset], h, frame)) return false;
+            if (plan->count > 1) disown(f, &w->modes, frame, n);
+            loud = fmax(loud, last_loud(f, n, fmax(top, into->top) - cutoff, table->radius[coset] + from));
+            if (top > into->top - cutoff) stair_integrand_add(f, n, NULL, top, into);
+        } else {
+            int last = stair_integrand_accumulate(f, n, cutoff, into);
+            if (last >= 0) loud = fmax(loud, table->radius[coset][from + last]);
         }
-        double top = stair_integrand_energies(f, n), radius = table->radius[coset][from + n - 1];
-        if (from == 0 && !looks_gaussian(f, table->radius[coset], h, frame, w->modes.stiff)) return false;
-        if (plan->count > 1) disown(f, &w->modes, frame, n);
-        if (top > into->top - cutoff) {
-            double threshold = fmax(top, into->top) - cutoff;
-            int last = n - 1;
-            while (last > 0 && !(f->nodes.plus[last] > threshold) && !(f->shape.mirrored && f->nodes.minus[last] > threshold)) last--;
-            loud = fmax(loud, table->radius[coset][from + last]);
-            stair_integrand_add(f, n, NULL, top, into);
-        }
-        if (radius > loud + QUIET) return true;
     }
     return false;
 }
@@ -306,8 +328,12 @@ static bool add_coset(stair_worker *w, const lattice_plan *plan, double step, in
     for (int k = 0; k < plan->count; k++) {
         double h = step * plan->frame[k].narrow;
         stair_moments_clear(f, &w->extra);
+        double log_cell = f->dim * log(h) + plan->frame[k].log_det;
         if (!sum_coset(w, plan, k, h, coset, cutoff, budget, &w->extra)) return false;
-        stair_moments_merge(f, into, &w->extra, f->dim * log(h) + plan->frame[k].log_det);
+        stair_integrand_flush(f);
+        double log_mass = log(w->extra.sum[0]) + w->extra.top + log_cell;
+        if (w->modes.stiff && !(fabs(log_mass - plan->frame[k].log_mass) < UNLIKE)) return false;
+        stair_moments_merge(f, into, &w->extra, log_cell);
     }
     return true;
 }
@@ -318,17 +344,18 @@ static bool add_coset(stair_worker *w, const lattice_plan *plan, double step, in
  * or the further fall of the former, whichever is larger; half of that fall, lest it was chance. */
 static double alias_left(double before, double last, double sensitivity)
 {
-    return fmin(last, fmax(last * sqrt(last / before), before * before / sensitivity));
+    return fmax(last * sqrt(fmin(1, last / before)), pow(before, 2.3) / sensitivity);
 }
 
 /* Doubles the cosets, then shrinks the step, until the alias is below half the precision.  The older
  * half of the cosets is in part[0], the newer in part[1]. */
 static double integrate(stair_worker *w, const stair_channel_options *options, const lattice_plan *plan, double cutoff,
-                        int64_t budget, stair_posterior *out)
+                        int64_t budget, double *first_step, stair_posterior *out)
 {
     stair_integrand *f = &w->f;
     double error = INFINITY;
-    for (double step = STEP;; step *= FINER) {
+    for (double step = *first_step;; step *= FINER) {
+        *first_step = step;
         double before = 0;
         stair_moments_clear(f, &w->part[0]);
         if (!add_coset(w, plan, step, 0, cutoff, budget, &w->part[0])) return error;
@@ -346,12 +373,13 @@ static double integrate(stair_worker *w, const stair_channel_options *options, c
             stair_moments_finish(f, &w->part[0], out);
             out->logz += scale - log(2);
             double sensitivity = stair_posterior_sensitivity(f, out), noise = 5 * sensitivity * stair_integrand_rounding(f);
-            double alias = done > 1 ? alias_left(before, difference, sensitivity) : difference;
+            double alias = alias_left(before, difference, sensitivity);
             double truncation = stair_posterior_truncation(f, out, cutoff);
+            before = difference;
+            if (done == 1) continue; /* one difference says nothing of its own reliability */
             error = alias + truncation;
             /* below truncation or rounding the differences no longer tell of aliases */
-            if (done > 1 && alias <= fmax(0.5 * options->precision, fmax(noise, truncation))) return error;
-            before = difference;
+            if (alias <= fmax(options->precision - truncation, fmax(noise, truncation))) return error;
         }
     }
 }
@@ -363,14 +391,15 @@ stair_rule_result stair_rule_lattice(stair_worker *w, const stair_channel_option
     lattice_plan plan;
     stair_channel_options goal = *options;
     int64_t most = options->max_nodes < worthwhile[f->dim] ? options->max_nodes : worthwhile[f->dim];
+    double step = STEP / sqrt(-log(fmin(options->precision, 1e-2))); /* aliases of a Gaussian fall as exp(-const / step^2) */
     pthread_once(&tables_once, build_tables);
     do {
         int64_t budget = f->visited + most;
         double cutoff = goal.cutoff - log(goal.precision);
-        stair_modes_find(f, cutoff, &w->modes);
+        stair_modes_frame(f, cutoff, &w->modes);
         if (!w->modes.count || !plan_frames(f->dim, &w->modes, cutoff, &plan)) break;
         stair_rule_origin(w);
-        result.error = integrate(w, options, &plan, cutoff, budget, out);
+        result.error = integrate(w, options, &plan, cutoff, budget, &step, out);
     } while (!stair_rule_accept(f, options, out, &goal, &result));
     return result;
 }

@@ -12,19 +12,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/isa.h"
 #include "core/matrix.h"
 #include "core/qmc.h"
 
 #define DAMPINGS   8    /* trial steps per iteration: one group of lanes */
 #define ITERATIONS 24
 #define FULL_STEPS 14
-#define STRIDE     0.8  /* longest full step, in prior standard deviations */
+#define STRIDE     0.4  /* longest full step, in prior standard deviations */
 #define CLOSE      0.1  /* a full step below this many standard deviations is the last */
-#define PILOT_SIDE 12   /* two dimensions: grid of this many points a side; more: STAIR_PILOT scattered ones */
-#define PILOT_STEP 0.62
-#define STARTS     20
-#define FEW        6    /* starts that are enough when the pilot resolves the integrand */
-#define STIFF      6.0  /* change of |x| between neighbours of the pilot above which it does not */
+#define PILOT_SIDE 12   /* two dimensions: grid of this many points a side, or when that is too coarse */
+#define PILOT_FINE 22   /* of this many; more dimensions: STAIR_PILOT scattered points */
+#define PILOT_SPAN 6.82 /* the side, in prior standard deviations */
+#define STARTS     48
+#define SCATTERED  10   /* starts from scattered points */
+#define WIDE       1.2  /* scattered points are drawn this much wider than the prior */
+#define ENOUGH     40.0 /* effective number of them that tells the shape of the integrand */
+#define RING       8    /* starts around each mode, on two circles */
+#define FAR        4.5  /* |x| that no typical sample has at its best */
+#define STIFF      3.5  /* change of |x| between neighbours of the pilot above which it does not */
+
+STAIR_HOT_TABLE(void, stair_block_mass, (const stair_channel_shape *s, int n, const stair_nodes *nodes, double top, double *mass));
 
 stair_status stair_modes_create(stair_context *context, const stair_integrand *f, stair_modes *modes)
 {
@@ -245,9 +253,10 @@ static void evaluate_pilot(stair_integrand *f, int n, double (*t)[STAIR_MAX_DIM]
         for (int i = 0; i < many; i++) {
             plus[from + i] = f->nodes.plus[i];
             minus[from + i] = f->nodes.minus[i];
-            double larger = f->shape.mirrored ? fmax(f->nodes.plus[i], f->nodes.minus[i]) : f->nodes.plus[i];
-            modes->pilot_value[from + i] = larger + log(f->nodes.weight[i]);
+            modes->pilot_value[from + i] = !f->shape.mirrored || plus[from + i] > minus[from + i] ? plus[from + i] : minus[from + i];
         }
+        /* relative to exp(0), the largest the exponent can be */
+        stair_block_mass_table[stair_isa()](&f->shape, many, &f->nodes, 0, modes->pilot_mass + from);
     }
 }
 
@@ -276,66 +285,102 @@ static void keep_start(pilot_point *starts, int *count, int dim, const double *t
     starts[place].sign = sign;
 }
 
-/* Whether |x| = sqrt(-2E) changes too fast between neighbours where it is not large. */
-static bool pilot_is_stiff(const double *plus, const double *minus, bool mirrored)
+static bool has_grid(const stair_integrand *f) { return f->dim == 2 && f->shape.free_rows * f->shape.tokens == 2; }
+
+/* Whether |x| = sqrt(-2E) changes too fast between neighbours where it is not large, or is large
+ * everywhere: then the mass has been stepped over. */
+static bool pilot_is_stiff(int side, double (*value)[STAIR_PILOT], bool mirrored)
 {
-    for (int s = 0; s < (mirrored ? 2 : 1); s++)
-        for (int i = 0; i + 1 < PILOT_SIDE; i++)
-            for (int j = 0; j + 1 < PILOT_SIDE; j++) {
-                const double *v = (s ? minus : plus) + i * PILOT_SIDE + j;
-                double here = sqrt(-2 * v[0]), right = sqrt(-2 * v[1]), below = sqrt(-2 * v[PILOT_SIDE]);
-                double nearest = fmin(here, fmin(right, below)), farthest = fmax(here, fmax(right, below));
-                if (nearest < 12 && farthest - nearest > STIFF) return true;
+    double least = 1e300, length[STAIR_PILOT];
+    for (int s = 0; s < (mirrored ? 2 : 1); s++) {
+        for (int i = 0; i < side * side; i++) length[i] = sqrt(-2 * value[s][i]);
+        for (int i = 0; i + 1 < side; i++)
+            for (int j = 0; j + 1 < side; j++) {
+                double here = length[i * side + j], right = length[i * side + j + 1], below = length[(i + 1) * side + j];
+                double nearest = right < below ? right : below, farthest = right < below ? below : right;
+                nearest = here < nearest ? here : nearest;
+                farthest = here > farthest ? here : farthest;
+                if (nearest < 2 * FAR && farthest - nearest > STIFF) return true;
+                least = nearest < least ? nearest : least;
             }
-    return false;
+    }
+    return least > FAR;
 }
 
-/* Two dimensions: local maxima of a grid. */
+static bool is_local_top(int side, const double *value, int i, int j)
+{
+    for (int x = i > 0 ? i - 1 : 0; x <= i + 1 && x < side; x++)
+        for (int y = j > 0 ? j - 1 : 0; y <= j + 1 && y < side; y++)
+            if (value[x * side + y] > value[i * side + j]) return false;
+    return true;
+}
+
+static void evaluate_grid(stair_integrand *f, int side, double (*t)[STAIR_MAX_DIM], double (*value)[STAIR_PILOT], stair_modes *modes)
+{
+    double step = PILOT_SPAN / (side - 1);
+    for (int i = 0; i < side * side; i++) {
+        t[i][0] = (i / side - 0.5 * (side - 1)) * step;
+        t[i][1] = (i % side - 0.5 * (side - 1)) * step;
+    }
+    evaluate_pilot(f, side * side, t, value[0], value[1], modes);
+}
+
+/* Two dimensions: local maxima of a grid, a fine one where the coarse one is not enough. */
 static int grid_starts(stair_integrand *f, pilot_point *starts, stair_modes *modes)
 {
-    double t[PILOT_SIDE * PILOT_SIDE][STAIR_MAX_DIM], value[2][PILOT_SIDE * PILOT_SIDE];
-    int count = 0;
-    for (int i = 0; i < PILOT_SIDE * PILOT_SIDE; i++) {
-        t[i][0] = (i / PILOT_SIDE - 0.5 * (PILOT_SIDE - 1)) * PILOT_STEP;
-        t[i][1] = (i % PILOT_SIDE - 0.5 * (PILOT_SIDE - 1)) * PILOT_STEP;
-    }
-    evaluate_pilot(f, PILOT_SIDE * PILOT_SIDE, t, value[0], value[1], modes);
-    modes->stiff = pilot_is_stiff(value[0], value[1], f->shape.mirrored);
+    double t[STAIR_PILOT][STAIR_MAX_DIM], value[2][STAIR_PILOT];
+    int count = 0, side = modes->stiff ? PILOT_FINE : PILOT_SIDE;
+    evaluate_grid(f, side, t, value, modes);
     for (int s = 0; s < (f->shape.mirrored ? 2 : 1); s++)
-        for (int i = 0; i < PILOT_SIDE; i++)
-            for (int j = 0; j < PILOT_SIDE; j++) {
-                double here = value[s][i * PILOT_SIDE + j];
-                bool top = true;
-                for (int di = -1; di <= 1 && top; di++)
-                    for (int dj = -1; dj <= 1; dj++) {
-                        int x = i + di, y = j + dj;
-                        if ((di || dj) && x >= 0 && y >= 0 && x < PILOT_SIDE && y < PILOT_SIDE &&
-                            value[s][x * PILOT_SIDE + y] > here)
-                            top = false;
-                    }
-                if (top) keep_start(starts, &count, 2, t[i * PILOT_SIDE + j], here, s ? -1 : 1, 0.1);
-            }
+        for (int i = 0; i < side * side; i++)
+            if (is_local_top(side, value[s], i / side, i % side)) keep_start(starts, &count, 2, t[i], value[s][i], s ? -1 : 1, 0.1);
     return count;
+}
+
+/* More dimensions: quasi-random points of the widened prior.  Their masses become importance weights. */
+static void scatter(stair_integrand *f, double (*t)[STAIR_MAX_DIM], double (*value)[STAIR_PILOT], stair_modes *modes)
+{
+    int free = f->shape.free_rows * f->shape.tokens;
+    for (int i = 0; i < STAIR_PILOT; i++) {
+        double unit[STAIR_MAX_DIM];
+        stair_qmc_point(f->dim, STAIR_PILOT, (uint64_t)i, NULL, unit);
+        for (int k = 0; k < f->dim; k++) t[i][k] = i == 0 ? 0 : (k < free ? WIDE : 0.7) * stair_qmc_normal(unit[k]);
+    }
+    evaluate_pilot(f, STAIR_PILOT, t, value[0], value[1], modes);
+    for (int i = 0; i < STAIR_PILOT; i++) {
+        double square = 0;
+        for (int k = 0; k < f->dim; k++) square += t[i][k] * t[i][k];
+        modes->pilot_mass[i] *= exp(0.5 * square / (WIDE * WIDE));
+    }
 }
 
 static int scattered_starts(stair_integrand *f, pilot_point *starts, stair_modes *modes)
 {
     double t[STAIR_PILOT][STAIR_MAX_DIM], value[2][STAIR_PILOT];
-    int count = 0, free = f->shape.free_rows * f->shape.tokens;
-    for (int i = 0; i < STAIR_PILOT; i++) {
-        double unit[STAIR_MAX_DIM];
-        stair_qmc_point(f->dim, STAIR_PILOT, (uint64_t)i, NULL, unit);
-        for (int k = 0; k < f->dim; k++) {
-            double normal = stair_qmc_normal(unit[k]);
-            t[i][k] = i == 0 ? 0 : (k < free ? 1.2 : 0.7) * normal;
-        }
-    }
-    evaluate_pilot(f, STAIR_PILOT, t, value[0], value[1], modes);
-    modes->stiff = true;
+    int count = 0;
+    scatter(f, t, value, modes);
     for (int i = 0; i < STAIR_PILOT; i++)
         for (int s = 0; s < (f->shape.mirrored ? 2 : 1); s++)
             keep_start(starts, &count, f->dim, t[i], value[s][i], s ? -1 : 1, 1.0);
-    return count;
+    return count < SCATTERED ? count : SCATTERED;
+}
+
+/* The first look: does the pilot show the shape of the integrand? */
+static void look(stair_integrand *f, stair_modes *modes)
+{
+    double t[STAIR_PILOT][STAIR_MAX_DIM], value[2][STAIR_PILOT], sum = 0, square = 0;
+    modes->stiff = true;
+    if (has_grid(f)) {
+        evaluate_grid(f, PILOT_SIDE, t, value, modes);
+        modes->stiff = pilot_is_stiff(PILOT_SIDE, value, f->shape.mirrored);
+    } else if (f->dim == f->shape.free_rows * f->shape.tokens && f->dim > 1 && f->dim <= 4) {
+        scatter(f, t, value, modes);
+        for (int i = 0; i < STAIR_PILOT; i++) {
+            sum += modes->pilot_mass[i];
+            square += modes->pilot_mass[i] * modes->pilot_mass[i];
+        }
+        modes->stiff = !(sum * sum > ENOUGH * square);
+    }
 }
 
 static bool known(const stair_modes *modes, int dim, const stair_mode *candidate)
@@ -370,6 +415,16 @@ static void try_start(stair_integrand *f, const double *u, int sign, stair_modes
     if (climb(f, u, sign, mode) && !known(modes, f->dim, mode)) modes->count++;
 }
 
+/* Modes can lie closer to each other than the pilot is fine. */
+static void try_ring(stair_integrand *f, const stair_mode *mode, stair_modes *modes)
+{
+    for (int i = 0; i < 2 * RING; i++) {
+        double radius = i < RING ? 0.25 : 0.5, angle = 2 * M_PI * (i % RING + (i < RING ? 0 : 0.5)) / RING;
+        double u[2] = {mode->u[0] + radius * prior_scale(f, 0) * cos(angle), mode->u[1] + radius * prior_scale(f, 1) * sin(angle)};
+        try_start(f, u, mode->sign, modes);
+    }
+}
+
 /* Links are often even in each row, so that only the prior tells a mode from its images. */
 static void try_images(stair_integrand *f, const stair_mode *mode, stair_modes *modes)
 {
@@ -389,14 +444,12 @@ static int compare_starts(const void *a, const void *b)
     return x->value > y->value ? -1 : x->value < y->value;
 }
 
-void stair_modes_find(stair_integrand *f, double cutoff, stair_modes *modes)
+static void climb_all(stair_integrand *f, double cutoff, stair_modes *modes)
 {
     pilot_point starts[STARTS];
-    bool grid = f->dim == 2 && f->shape.free_rows * f->shape.tokens == 2;
-    int count = grid ? grid_starts(f, starts, modes) : scattered_starts(f, starts, modes);
+    int count = has_grid(f) ? grid_starts(f, starts, modes) : scattered_starts(f, starts, modes);
     modes->count = 0;
     qsort(starts, (size_t)count, sizeof *starts, compare_starts);
-    if (!modes->stiff && count > FEW) count = FEW;
     for (int s = 0; s < count; s++) {
         double u[STAIR_MAX_DIM];
         prior_point(f, starts[s].t, u);
@@ -404,4 +457,53 @@ void stair_modes_find(stair_integrand *f, double cutoff, stair_modes *modes)
     }
     for (int k = 0, found = modes->count; k < found; k++) try_images(f, &modes->mode[k], modes);
     rank_modes(modes, cutoff);
+    for (int k = 0, found = modes->count; k < found && has_grid(f); k++) try_ring(f, &modes->mode[k], modes);
+    rank_modes(modes, cutoff);
+}
+
+void stair_modes_find(stair_integrand *f, double cutoff, stair_modes *modes)
+{
+    look(f, modes);
+    climb_all(f, cutoff, modes);
+}
+
+/* Mean and covariance of the pilot, a grid widened by its cell. */
+static bool pilot_moments(const stair_integrand *f, stair_modes *modes)
+{
+    stair_mode *mode = &modes->mode[0];
+    int dim = f->dim;
+    double mass = 0, mean[4] = {0}, covariance[16] = {0}, half_logdet, factor[16];
+    mode->value = -1e300;
+    for (int i = 0; i < modes->pilots; i++) {
+        double weight = modes->pilot_mass[i];
+        mass += weight;
+        for (int x = 0; x < dim; x++) {
+            mean[x] += weight * modes->pilot[i][x];
+            for (int y = 0; y <= x; y++) covariance[x * dim + y] += weight * modes->pilot[i][x] * modes->pilot[i][y];
+        }
+        if (modes->pilot_value[i] > mode->value) mode->value = modes->pilot_value[i];
+    }
+    double cell = has_grid(f) ? PILOT_SPAN / (PILOT_SIDE - 1) * prior_scale(f, 0) : 0;
+    for (int x = 0; x < dim; x++)
+        for (int y = 0; y <= x; y++)
+            covariance[x * dim + y] = covariance[y * dim + x] =
+                covariance[x * dim + y] / mass - mean[x] * mean[y] / (mass * mass) + (x == y ? cell * cell / 12 : 0);
+    if (!stair_matrix_whiten(dim, covariance, mode->lower, factor, &half_logdet)) return false;
+    for (int x = 0; x < dim; x++) {
+        mode->u[x] = mean[x] / mass;
+        for (int y = 0; y < dim; y++) {
+            mode->precision[x * dim + y] = 0;
+            for (int k = 0; k < dim; k++) mode->precision[x * dim + y] += factor[k * dim + x] * factor[k * dim + y];
+        }
+    }
+    mode->sign = 1;
+    mode->share = 1;
+    modes->count = 1;
+    return true;
+}
+
+void stair_modes_frame(stair_integrand *f, double cutoff, stair_modes *modes)
+{
+    look(f, modes);
+    if (modes->stiff || !pilot_moments(f, modes)) climb_all(f, cutoff, modes);
 }

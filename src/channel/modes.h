@@ -4,7 +4,7 @@
 
 #include "channel/moments.h"
 
-#define STAIR_MOST_MODES 12
+#define STAIR_MOST_MODES 16
 
 typedef struct {
     double u[STAIR_MAX_DIM];
@@ -22,7 +22,8 @@ typedef struct {
     int count;
     int pilots;                               /* points of the first look, */
     double pilot[STAIR_PILOT][STAIR_MAX_DIM]; /* their coordinates u */
-    double pilot_value[STAIR_PILOT];          /* and the log of the integrand there, the larger sign */
+    double pilot_value[STAIR_PILOT];          /* and the exponent there, the larger of both signs */
+    double pilot_mass[STAIR_PILOT];           /* and the integrand itself */
     bool stiff; /* the integrand changes too fast for the pilot to have seen its shape */
     stair_mode mode[STAIR_MOST_MODES];
     double *memory;
@@ -32,8 +33,12 @@ stair_status stair_modes_create(stair_context *context, const stair_integrand *f
 void stair_modes_destroy(stair_modes *modes);
 
 /* Modes of the current chart of f whose Laplace mass is within exp(-cutoff) of the largest, most
- * massive first; at least one. */
+ * massive first; at least one unless the search failed. */
 void stair_modes_find(stair_integrand *f, double cutoff, stair_modes *modes);
+
+/* The same, but where the pilot resolves the integrand a single entry with the mean and covariance of
+ * the pilot stands for all modes: enough for a frame, and free. */
+void stair_modes_frame(stair_integrand *f, double cutoff, stair_modes *modes);
 
 /* (x - u)^T precision (x - u) */
 double stair_mode_distance2(int dim, const stair_mode *mode, const double *x);

@@ -14,6 +14,10 @@ STAIR_HOT_TABLE(void, stair_block_add,
                 (const stair_channel_shape *s, int n, const stair_nodes *nodes, const double *bias, double top,
                  const double *origin, double *accumulators));
 
+STAIR_HOT_TABLE(int, stair_block_accumulate,
+                (const stair_channel_shape *s, int n, const stair_nodes *nodes, double top, double threshold,
+                 const double *origin, double *accumulators));
+
 stair_status stair_integrand_create(stair_context *context, const stair_model *model, stair_integrand *f)
 {
     memset(f, 0, sizeof *f);
@@ -82,8 +86,19 @@ double stair_integrand_energies(stair_integrand *f, int n)
     return stair_block_energies_table[stair_isa()](&f->shape, n, &f->nodes);
 }
 
-void stair_moments_clear(const stair_integrand *f, stair_moments *moments)
+void stair_integrand_flush(stair_integrand *f)
 {
+    if (!f->pending) return;
+    for (int k = 0; k < f->count; k++) {
+        const double *x = f->lanes + 8 * (size_t)k;
+        f->pending->sum[k] += ((x[0] + x[4]) + (x[1] + x[5])) + ((x[2] + x[6]) + (x[3] + x[7]));
+    }
+    f->pending = NULL;
+}
+
+void stair_moments_clear(stair_integrand *f, stair_moments *moments)
+{
+    stair_integrand_flush(f);
     moments->top = -INFINITY;
     memset(moments->sum, 0, sizeof(double) * (size_t)f->count);
 }
@@ -97,17 +112,41 @@ static void rescale(int count, stair_moments *moments, double top)
 
 void stair_integrand_add(stair_integrand *f, int n, const double *bias, double top, stair_moments *moments)
 {
-    if (top > moments->top) rescale(f->count, moments, top);
-    memset(f->lanes, 0, sizeof(double) * 8 * (size_t)f->count);
-    stair_block_add_table[stair_isa()](&f->shape, n, &f->nodes, bias, moments->top, f->origin, f->lanes);
-    for (int k = 0; k < f->count; k++) {
-        const double *x = f->lanes + 8 * (size_t)k;
-        moments->sum[k] += ((x[0] + x[4]) + (x[1] + x[5])) + ((x[2] + x[6]) + (x[3] + x[7]));
+    if (f->pending != moments || top > moments->top) {
+        stair_integrand_flush(f);
+        if (top > moments->top) rescale(f->count, moments, top);
+        memset(f->lanes, 0, sizeof(double) * 8 * (size_t)f->count);
+        f->pending = moments;
     }
+    stair_block_add_table[stair_isa()](&f->shape, n, &f->nodes, bias, moments->top, f->origin, f->lanes);
 }
 
-void stair_moments_merge(const stair_integrand *f, stair_moments *into, const stair_moments *from, double log_scale)
+/* Two passes, for what has no fused one, and for the first block, whose top is not known yet. */
+static int accumulate_in_two(stair_integrand *f, int n, double cutoff, stair_moments *moments)
 {
+    double top = stair_block_energies_table[stair_isa()](&f->shape, n, &f->nodes);
+    double threshold = fmax(top, moments->top) - cutoff;
+    int last = n - 1;
+    if (top < threshold) return -1;
+    while (last >= 0 && f->nodes.plus[last] < threshold && !(f->shape.mirrored && f->nodes.minus[last] >= threshold)) last--;
+    stair_integrand_add(f, n, NULL, top, moments);
+    return last;
+}
+
+int stair_integrand_accumulate(stair_integrand *f, int n, double cutoff, stair_moments *moments)
+{
+    f->visited += n;
+    stair_fibre_map(&f->fibre, f->chart, n, f->nodes.u, f->nodes.z, f->nodes.weight);
+    int last = -2;
+    if (f->pending == moments)
+        last = stair_block_accumulate_table[stair_isa()](&f->shape, n, &f->nodes, moments->top, moments->top - cutoff,
+                                                         f->origin, f->lanes);
+    return last == -2 ? accumulate_in_two(f, n, cutoff, moments) : last;
+}
+
+void stair_moments_merge(stair_integrand *f, stair_moments *into, const stair_moments *from, double log_scale)
+{
+    stair_integrand_flush(f);
     if (from->top == -INFINITY) return;
     double top = from->top + log_scale;
     if (top > into->top) rescale(f->count, into, top);
@@ -127,11 +166,12 @@ static void unwhiten(const stair_integrand *f, const double *x, double *out)
         }
 }
 
-void stair_moments_finish(const stair_integrand *f, const stair_moments *moments, stair_posterior *out)
+void stair_moments_finish(stair_integrand *f, const stair_moments *moments, stair_posterior *out)
 {
+    stair_integrand_flush(f);
     int size = f->size;
     const double *sum = moments->sum, *second = sum + 1 + size;
-    double mass = sum[0], mean[STAIR_MAX_INDICES * STAIR_MAX_TOKENS];
+    double mass = sum[0], mean[STAIR_MAX_INDICES * STAIR_MAX_TOKENS] = {0};
     double pieces = (f->shape.mirrored ? 2.0 : 1.0) * f->fibre.charts;
     out->logz = log(mass) + moments->top - log(pieces) - f->shape.tokens * f->half_logdet -
                 0.5 * size * log(2 * M_PI);

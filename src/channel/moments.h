@@ -40,12 +40,13 @@ typedef struct {
     int count;       /* numbers in a stair_moments: 1 + size + size (size + 1) / 2 */
     double *whiten, *offset, *lower, *origin; /* (P,P) (P*M) (P,P) (P*M) */
     double half_logdet;
-    double *lanes;   /* accumulators of the kernel */
+    double *lanes;   /* accumulators of the kernel, eight per sum, */
+    struct stair_moments *pending; /* not yet added to these moments */
     stair_nodes nodes;
     int64_t visited; /* nodes evaluated so far */
 } stair_integrand;
 
-typedef struct {
+typedef struct stair_moments {
     double top;  /* scale: all sums are times exp(top) */
     double *sum; /* (count): mass, first moments, second moments (i >= j) */
 } stair_moments;
@@ -62,9 +63,17 @@ double stair_integrand_energies(stair_integrand *f, int n);
 /* Adds the block evaluated last, its weights times exp(bias_i) (bias may be NULL), to `moments`. */
 void stair_integrand_add(stair_integrand *f, int n, const double *bias, double top, stair_moments *moments);
 
-void stair_moments_clear(const stair_integrand *f, stair_moments *moments);
+/* Evaluates the first n nodes of f->nodes.u and adds them; returns the index of the last one whose energy is
+ * within `cutoff` of the largest so far (rounded up to whole lanes), or -1. */
+int stair_integrand_accumulate(stair_integrand *f, int n, double cutoff, stair_moments *moments);
+
+/* Brings what is still in the accumulators into their moments; the functions below do it by themselves,
+ * a reader of moments->sum must ask for it. */
+void stair_integrand_flush(stair_integrand *f);
+
+void stair_moments_clear(stair_integrand *f, stair_moments *moments);
 /* into += exp(log_scale) from */
-void stair_moments_merge(const stair_integrand *f, stair_moments *into, const stair_moments *from, double log_scale);
+void stair_moments_merge(stair_integrand *f, stair_moments *into, const stair_moments *from, double log_scale);
 
 /* What the channel returns, from moments whose mass is the integral over u. */
 typedef struct {
@@ -72,7 +81,7 @@ typedef struct {
     double *g;  /* (P, M) */
     double *dg; /* (P*M, P*M) */
 } stair_posterior;
-void stair_moments_finish(const stair_integrand *f, const stair_moments *moments, stair_posterior *out);
+void stair_moments_finish(stair_integrand *f, const stair_moments *moments, stair_posterior *out);
 
 /* How much larger the relative error of g or dg is than that of the moments they come from: both are
  * small differences when the label says little along a direction in which V is small. */

@@ -12,7 +12,7 @@ void STAIR_HOT(stair_block_add)(const stair_channel_shape *s, int n, const stair
 LANES_INLINE lanes energies(const stair_channel_shape *s, const int rows, const int m, const int free_rows, int at,
                             const stair_nodes *nodes)
 {
-    lanes square = lanes_set(0), cross = lanes_set(0);
+    lanes square = lanes_set(0), up = lanes_set(0), down = lanes_set(0);
     for (int p = 0; p < rows; p++)
         for (int t = 0; t < m; t++) {
             lanes a = lanes_set(-s->offset[p * m + t]), b = lanes_set(0);
@@ -22,18 +22,20 @@ LANES_INLINE lanes energies(const stair_channel_shape *s, const int rows, const 
                 else
                     b += s->whiten[p * rows + q] * lanes_load(ROW(nodes->z, q * m + t));
             }
-            square += a * a;
             lanes_store(ROW(nodes->a, p * m + t), a);
-            if (p < free_rows) continue;
-            square += b * b;
-            cross += a * b;
+            if (p < free_rows) {
+                square += a * a;
+                continue;
+            }
+            up += (a + b) * (a + b); /* not a^2 + b^2 + 2ab: a and b may be 1e5 times their sum */
+            down += (a - b) * (a - b);
             lanes_store(ROW(nodes->b, p * m + t), b);
         }
     for (int k = 0; k < s->residuals; k++) {
         lanes r = lanes_load(ROW(nodes->z, rows * m + k));
         square += r * r;
     }
-    lanes plus = -0.5 * square - cross, minus = -0.5 * square + cross;
+    lanes plus = -0.5 * (square + up), minus = -0.5 * (square + down);
     lanes_store(nodes->plus + at, plus);
     lanes_store(nodes->minus + at, minus);
     return s->mirrored ? lanes_max(plus, minus) : plus;
@@ -119,4 +121,76 @@ void STAIR_HOT(stair_block_mass)(const stair_channel_shape *s, int n, const stai
         if (s->mirrored) sum += lanes_exp(lanes_load(nodes->minus + at) - top);
         lanes_store(mass + at, sum * lanes_load(nodes->weight + at));
     }
+}
+
+int STAIR_HOT(stair_block_accumulate)(const stair_channel_shape *s, int n, const stair_nodes *nodes, double top,
+                                      double threshold, const double *origin, double *accumulators);
+
+/* Energies and sums in one pass, nothing stored in between: for sizes that fit the registers. */
+LANES_INLINE int accumulate(const stair_channel_shape *s, const int rows, const int m, const int free_rows, int n,
+                            const stair_nodes *nodes, double top, double threshold, const double *origin, lanes *acc)
+{
+    const int size = rows * m, free_size = free_rows * m;
+    int last = -1;
+    for (int at = 0; at < n; at += LANES) {
+        lanes x[6], y[6], square = lanes_set(0), up = lanes_set(0), down = lanes_set(0);
+        for (int p = 0; p < rows; p++)
+            for (int t = 0; t < m; t++) {
+                lanes a = lanes_set(-s->offset[p * m + t]), b = lanes_set(0);
+                for (int q = 0; q <= p; q++) {
+                    if (q < free_rows)
+                        a += s->whiten[p * rows + q] * lanes_load(ROW(nodes->u, q * m + t));
+                    else
+                        b += s->whiten[p * rows + q] * lanes_load(ROW(nodes->z, q * m + t));
+                }
+                x[p * m + t] = a + b;
+                y[p * m + t] = a - b;
+                if (p < free_rows)
+                    square += a * a;
+                else {
+                    up += x[p * m + t] * x[p * m + t];
+                    down += y[p * m + t] * y[p * m + t];
+                }
+            }
+        lanes plus = -0.5 * (square + up), minus = -0.5 * (square + down), weight = lanes_load(nodes->weight + at);
+        for (int i = n - at; i < LANES; i++) {
+            weight[i] = 0;
+            plus[i] = minus[i] = -1e300;
+        }
+        if (lanes_top(s->mirrored ? lanes_max(plus, minus) : plus) > threshold) last = at + LANES - 1 < n ? at + LANES - 1 : n - 1;
+        lanes w_up = weight * lanes_exp(plus - top), w_down = s->mirrored ? weight * lanes_exp(minus - top) : lanes_set(0);
+        lanes both = w_up + w_down;
+        acc[0] += both;
+        lanes up_w[6], down_w[6];
+        for (int i = 0; i < size; i++) {
+            x[i] -= origin[i];
+            y[i] -= origin[i];
+            up_w[i] = (i < free_size ? both : w_up) * x[i];
+            down_w[i] = w_down * y[i];
+        }
+        for (int i = 0, k = 1 + size; i < size; i++) {
+            lanes total = i < free_size ? up_w[i] : up_w[i] + down_w[i];
+            acc[1 + i] += total;
+            for (int j = 0; j <= i; j++, k++) acc[k] += j < free_size ? total * x[j] : up_w[i] * x[j] + down_w[i] * y[j];
+        }
+    }
+    return last;
+}
+
+/* Index of the last node above the threshold (in groups of lanes), -1 if none; -2 when the size has no
+ * fused pass and nothing was done. */
+int STAIR_HOT(stair_block_accumulate)(const stair_channel_shape *s, int n, const stair_nodes *nodes, double top,
+                                      double threshold, const double *origin, double *accumulators)
+{
+    lanes *acc = (lanes *)(void *)accumulators;
+    if (s->residuals || s->tokens != 2 || s->rows - s->free_rows != 1 || s->rows > 3 || s->rows < 2) return -2;
+    lanes local[28];
+    int count = s->rows == 2 ? 15 : 28, last;
+    for (int k = 0; k < count; k++) local[k] = acc[k];
+    if (s->rows == 2)
+        last = accumulate(s, 2, 2, 1, n, nodes, top, threshold, origin, local);
+    else
+        last = accumulate(s, 3, 2, 2, n, nodes, top, threshold, origin, local);
+    for (int k = 0; k < count; k++) acc[k] = local[k];
+    return last;
 }

@@ -252,9 +252,9 @@ static double integrate_line(const nested_plan *plan, double outer, stair_moment
         for (int k = 0; k < many; k++) batch[k] = stack[--waiting];
         measure_panels(plan, outer, many, batch, mass);
         for (int k = 0; k < many; k++) {
-            double width = batch[k].high - batch[k].low;
+            double length = batch[k].high - batch[k].low;
             double allowed = fmax(plan->line_tolerance * 0.1, 1e-15 * batch[k].mass);
-            accepted[k] = batch[k].error <= allowed || width < 1e-13 * (high - low) || waiting + 2 * (many - k) + 2 > LINE_MOST ||
+            accepted[k] = batch[k].error <= allowed || length < 1e-13 * (high - low) || waiting + 2 * (many - k) + 2 > LINE_MOST ||
                           plan->w->f.visited > plan->budget;
             if (accepted[k]) error += batch[k].error;
         }
@@ -294,6 +294,7 @@ static void integrate_outer_panel(const nested_plan *plan, outer_panel *p, doubl
     for (int i = 0; i < 15; i++) {
         double error = integrate_line(plan, middle + half * gk_node[i], &w->part[0]);
         lines += half * gk_kronrod[i] * error;
+        stair_integrand_flush(f);
         if (w->part[0].top == -INFINITY) continue;
         double scale = half * exp(w->part[0].top - plan->top);
         for (int k = 0; k < f->count; k++) {

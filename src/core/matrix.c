@@ -204,10 +204,9 @@ static double determinant_sign(int n, const double *a)
 
 void stair_matrix_procrustes(int n, const double *k, int sign, double *r)
 {
-    double gram[MOST * MOST], v[MOST * MOST], u[MOST * MOST], values[MOST];
+    double gram[MOST * MOST] = {0}, v[MOST * MOST], u[MOST * MOST], values[MOST];
     for (int i = 0; i < n; i++)
         for (int j = 0; j < n; j++) {
-            gram[i * n + j] = 0;
             for (int l = 0; l < n; l++) gram[i * n + j] += k[l * n + i] * k[l * n + j];
         }
     stair_matrix_eigen(n, gram, values, v);
@@ -218,7 +217,7 @@ void stair_matrix_procrustes(int n, const double *k, int sign, double *r)
             for (int l = 0; l < n; l++) u[i * n + j] += k[i * n + l] * v[l * n + j];
             norm += u[i * n + j] * u[i * n + j];
         }
-        if (values[j] > 1e-20 * values[n - 1] && norm > 0)
+        if (values[j] > 1e-6 * values[n - 1] && norm > 0) /* below, rounding would leave u not orthogonal */
             for (int i = 0; i < n; i++) u[i * n + j] /= sqrt(norm);
         else
             complete_column(n, u, j);

@@ -23,7 +23,9 @@ void STAIR_HOT(stair_attention_map)(const stair_attention *a, const double *h, c
 LANES_INLINE void softmax_rows(const int m, lanes *s)
 {
     if (m == 2) {
-        lanes off0 = 1.0 / (1.0 + lanes_exp(s[0] - s[1])), off1 = 1.0 / (1.0 + lanes_exp(s[3] - s[2]));
+        /* one division for both rows; 300 keeps their product finite, and exp(-300) is zero enough */
+        lanes low = lanes_set(300.0), one = 1.0 + lanes_exp(lanes_min(s[0] - s[1], low));
+        lanes two = 1.0 + lanes_exp(lanes_min(s[3] - s[2], low)), both = 1.0 / (one * two), off0 = two * both, off1 = one * both;
         s[0] = 1.0 - off0;
         s[1] = off0;
         s[2] = off1;
@@ -74,7 +76,7 @@ LANES_INLINE void mixing(const stair_attention *a, const int m, const int layer,
 
 LANES_INLINE lanes away_from_zero(lanes x) { return lanes_pick(lanes_abs(x) > TINY, x, lanes_set(TINY)); }
 
-/* x (M, p) <- b^{-1} x; returns det b */
+/* x (M, p) <- b^{-1} x; returns 1 / det b */
 LANES_INLINE lanes solve(const int m, const int p, const lanes *b, lanes *x)
 {
     if (m == 2) {
@@ -84,7 +86,7 @@ LANES_INLINE lanes solve(const int m, const int p, const lanes *b, lanes *x)
             x[p + k] = (b[0] * x[p + k] - b[2] * x[k]) * inverse;
             x[k] = top;
         }
-        return det;
+        return inverse;
     }
     if (m == 3) {
         lanes cofactor[9];
@@ -99,18 +101,18 @@ LANES_INLINE lanes solve(const int m, const int p, const lanes *b, lanes *x)
             for (int i = 0; i < 3; i++)
                 x[i * p + k] = (cofactor[i] * old[0] + cofactor[3 + i] * old[1] + cofactor[6 + i] * old[2]) * inverse;
         }
-        return det;
+        return inverse;
     }
-    lanes det = lanes_set(1);
+    lanes inverse = lanes_set(1);
     for (int lane = 0; lane < LANES; lane++) {
         double matrix[STAIR_MAX_TOKENS * STAIR_MAX_TOKENS], right[STAIR_MAX_TOKENS * STAIR_MAX_INDICES], size;
         for (int i = 0; i < m * m; i++) matrix[i] = b[i][lane];
         for (int i = 0; i < m * p; i++) right[i] = x[i][lane];
         if (!stair_matrix_solve(m, matrix, p, right, &size)) size = TINY;
         for (int i = 0; i < m * p; i++) x[i][lane] = size > TINY ? right[i] : right[i] / TINY;
-        det[lane] = size > TINY ? size : TINY;
+        inverse[lane] = size > TINY ? 1 / size : 1 / TINY;
     }
-    return det;
+    return inverse;
 }
 
 /* x (M, p) <- x Cayley(A) , Cayley(A) = (1 - A)(1 + A)^{-1}; returns the Haar density.
@@ -208,11 +210,11 @@ LANES_INLINE void map(const stair_attention *a, const int m, const int layers, c
                 }
             for (int i = 0; i < m * m; i++) mixed[i] = next[i];
         }
-        lanes density = last_layer(a, m, p, h, centre, here, x, work) * total, det = lanes_set(1);
-        for (int l = layers - 2; l >= 0; l--) det *= solve(m, p, mixings + l * m * m, x);
+        lanes density = last_layer(a, m, p, h, centre, here, x, work) * total, inverse = lanes_set(1);
+        for (int l = layers - 2; l >= 0; l--) inverse *= solve(m, p, mixings + l * m * m, x);
         for (int i = 0; i < m * p && layers > 1; i++) x[i] = lanes_min(lanes_max(x[i], lanes_set(-HUGE_Z)), lanes_set(HUGE_Z));
-        lanes inverse = layers > 1 ? 1.0 / lanes_max(lanes_abs(det), lanes_set(TINY)) : lanes_set(1);
-        for (int k = 0; k < p && layers > 1; k++) density *= inverse;
+        inverse = lanes_min(lanes_abs(inverse), lanes_set(1 / TINY));
+        for (int k = 0; k < p; k++) density *= inverse;
         double *rows = z + (size_t)(a->row[layers - 1] * m) * STAIR_BLOCK + at;
         for (int k = 0; k < p; k++)
             for (int i = 0; i < m; i++) lanes_store(rows + (size_t)(k * m + i) * STAIR_BLOCK, x[i * p + k]);

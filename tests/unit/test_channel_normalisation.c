@@ -79,7 +79,8 @@ static void two_layers_negative_skip(void **state)
     normalised("attention:layers=2,skip=-2.5", omega, cov, 16, 0.5, 1e-10, 1e-9, 1e-8);
 }
 
-int main(void)
+/* An argument picks one of the tests. */
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_layer),
@@ -87,5 +88,6 @@ int main(void)
         cmocka_unit_test(two_layers_literal),
         cmocka_unit_test(two_layers_negative_skip),
     };
+    if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,73 @@
+/* F(X)_ij = sum_ab sum_kl E[G_ik,ab X_kl G_jl,ab] maps positive matrices to positive ones, so by Perron
+ * and Frobenius its largest eigenvalue has an eigenvector X >= 0.  F is self-adjoint in the Frobenius
+ * product.  Starting from the identity, as side information does, the power method finds the X whose
+ * range is the subspace that is learned first, also when the eigenvalue is degenerate. */
+#include "asymptotics/operator.h"
+
+#include <math.h>
+#include <string.h>
+
+#define MOST_STEPS 100000
+#define SETTLED    1e-13
+#define CELLS      (STAIR_MAX_INDICES * STAIR_MAX_INDICES)
+
+static double product(int n, const double *a, const double *b)
+{
+    double sum = 0;
+    for (int i = 0; i < n; i++) sum += a[i] * b[i];
+    return sum;
+}
+
+static void embed(int p, int k, const double *basis, const double *x, double *out)
+{
+    for (int i = 0; i < p; i++)
+        for (int j = 0; j < p; j++) {
+            out[i * p + j] = 0;
+            for (int a = 0; a < k; a++)
+                for (int b = 0; b < k; b++) out[i * p + j] += basis[i * k + a] * x[a * k + b] * basis[j * k + b];
+        }
+}
+
+static void restrict_to(int p, int k, const double *basis, const double *x, double *out)
+{
+    for (int a = 0; a < k; a++)
+        for (int b = 0; b < k; b++) {
+            out[a * k + b] = 0;
+            for (int i = 0; i < p; i++)
+                for (int j = 0; j < p; j++) out[a * k + b] += basis[i * k + a] * x[i * p + j] * basis[j * k + b];
+        }
+}
+
+void stair_operator_leading(const stair_outer *outer, const stair_symmetry *symmetry, const double *basis,
+                            stair_leading *leading)
+{
+    int k = outer->kernel, p = outer->indices, n = k * k;
+    double x[STAIR_MOST_KERNEL * STAIR_MOST_KERNEL] = {0}, y[STAIR_MOST_KERNEL * STAIR_MOST_KERNEL], full[CELLS];
+    memset(leading, 0, sizeof *leading);
+    if (!k) return;
+    for (int i = 0; i < k; i++) x[i * (k + 1)] = 1 / sqrt(k);
+    for (int step = 0; step < MOST_STEPS; step++) {
+        stair_outer_apply(outer, -1, x, y);
+        embed(p, k, basis, y, full);
+        stair_symmetrise(symmetry, full);
+        restrict_to(p, k, basis, full, y);
+        double norm = sqrt(product(n, y, y)), moved = 0;
+        if (!(norm > 1e-14)) break; /* F = 0: nothing is ever learned */
+        for (int i = 0; i < n; i++) {
+            moved = fmax(moved, fabs(y[i] / norm - x[i]));
+            x[i] = y[i] / norm;
+        }
+        if (moved < SETTLED) break;
+    }
+    stair_outer_apply(outer, -1, x, y);
+    leading->value = product(n, x, y);
+    for (int r = 0; r < outer->replicates; r++) {
+        stair_outer_apply(outer, r, x, y);
+        leading->by_replicate[r] = product(n, x, y);
+    }
+    leading->error = stair_replicate_error(outer->replicates, leading->by_replicate);
+    double trace = 0;
+    for (int i = 0; i < k; i++) trace += x[i * (k + 1)];
+    for (int i = 0; i < n; i++) x[i] /= trace;
+    embed(p, k, basis, x, leading->x);
+}

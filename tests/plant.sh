@@ -1,0 +1,83 @@
+#!/usr/bin/env bash
+# Planted bugs: each change below is made alone in a copy of the tree, and the tests named beside it must
+# fail.  A suite that does not notice them proves nothing.
+#
+#   tests/plant.sh [PATTERN]      only the bugs whose names contain PATTERN
+#
+# Ends with 'N passed, 0 failed'; a bug passes when the suite catches it.
+set -u
+
+root=$(cd "$(dirname "$0")/.." && pwd)
+pattern=${1:-}
+work=$(mktemp -d "${TMPDIR:-/tmp}/stair-plant.XXXXXX") || exit 1
+trap 'rm -rf "$work"' EXIT
+tree=$work/tree build=$work/build
+passed=0 failed=0
+
+mkdir "$tree"
+(cd "$root" && tar cf - CMakeLists.txt include src cli tests $([ -d cmake ] && echo cmake)) | tar xf - -C "$tree" || exit 1
+cmake -G Ninja -S "$tree" -B "$build" -DCMAKE_BUILD_TYPE=Release >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+
+# check 'program arguments; program arguments': builds and runs all, fails when one does
+check() {
+    local command
+    ninja -C "$build" -j"${JOBS:-2}" $(tr ';' '\n' <<<"$1" | awk '{print $1}' | sort -u) >"$work/log" 2>&1 || return 2
+    while IFS= read -r command; do
+        command=${command#"${command%%[! ]*}"}
+        [ -n "$command" ] || continue
+        (cd "$tree" && set -f && timeout 120 "$build"/tests/$command) >"$work/log" 2>&1 || return 1
+    done < <(tr ';' '\n' <<<"$1")
+}
+
+# plant NAME FILE SED_EXPRESSION TESTS
+plant() {
+    local name=$1 file=$tree/$2 change=$3 tests=$4 outcome
+    [[ $name == *"$pattern"* ]] || return 0
+    cp "$file" "$work/saved"
+    sed -i -e "$change" "$file"
+    if cmp -s "$file" "$work/saved"; then
+        outcome='FAILED: the change no longer applies'
+    else
+        check "$tests"
+        case $? in
+        0) outcome='FAILED: not noticed by '$tests ;;
+        1) outcome='caught by '${tests%%;*} ;;
+        *) outcome='FAILED: does not build' && cat "$work/log" ;;
+        esac
+    fi
+    cp "$work/saved" "$file"
+    printf '%-52s %s\n' "$name" "$outcome"
+    if [[ $outcome == caught* ]]; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
+}
+
+closed=test_channel_closed_form
+norm='test_channel_normalisation two_layers'
+model=test_model_attention
+skip4='test_channel_identities *layers=2,skip=4'
+
+# The tests must pass where nothing is planted, or their failures say nothing.
+if ! check "$closed; $norm; $model; test_lanes"; then
+    cat "$work/log"
+    echo "0 passed, 1 failed: the tests fail without any planted bug"
+    exit 1
+fi
+
+hot=src/model/attention_hot.c
+plant 'no |det H| in the density'               $hot 's|density \*= inverse;|density *= inverse / inverse;|' "$norm"
+plant '|det H| to the wrong power'              $hot 's|density \*= inverse;|density *= inverse * inverse;|' "$norm"
+plant 'H transposed in the fibre'               $hot 's|if (a->literal)$|if (!a->literal)|' "$skip4"
+plant 'H transposed in the forward map'         src/model/attention.c 's|a->literal ? s\[j \* m + i\] : s\[i \* m + j\]|a->literal ? s[i * m + j] : s[j * m + i]|' "$model"
+plant 'skip ignored in the fibre'               $hot 's|b\[i \* (m + 1)\] += a->skip;|b[i * (m + 1)] += 1.0;|' "$skip4"
+plant 'skip with the wrong sign in the fibre'   $hot 's|b\[i \* (m + 1)\] += a->skip;|b[i * (m + 1)] -= a->skip;|' "$norm"
+plant 'a ridge of 1e-3 on V'                    src/channel/moments.c 's|? 0 : prenoise);|? 0 : prenoise + 1e-3);|' "$closed"
+plant 'a branch of the +- fibre lost'           src/model/attention_fibre.c 's|fibre->mirrored = true;|fibre->mirrored = false;|' "$closed"
+plant 'g without V^-1'                          src/channel/moments.c 's|unwhiten(f, mean, out->g);|for (int i = 0; i < size; i++) out->g[i] = mean[i];|' "$closed"
+plant 'dg without -V^-1'                        src/channel/moments.c 's|\* (sum\[1 + j\] / mass) - (i == j);|* (sum[1 + j] / mass);|' "$closed"
+plant 'second moment not centred'               src/channel/moments.c 's|second\[k\] / mass - (sum\[1 + i\] / mass) \* (sum\[1 + j\] / mass)|second[k] / mass|' "$norm"
+plant 'log Z without the determinant of V'      src/channel/moments.c 's|- f->shape.tokens \* f->half_logdet -|-|' "$closed"
+plant 'softmax over the wrong token'            $hot 's|lanes_exp(s\[3\] - s\[2\])|lanes_exp(s[0] - s[1])|' "$skip4"
+plant 'the gradient forgets a side of h h^T'    src/model/attention.c 's|(grad_j\[i \* m + j\] + grad_j\[j \* m + i\])|(2 * grad_j[i * m + j])|' "$model"
+plant 'exp one term short'                      src/core/lanes.h 's|p = p \* r + 1.0 / 3628800.0;|p = p * r;|' test_lanes
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
