@@ -53,10 +53,10 @@ plant() {
 closed=test_channel_closed_form
 norm='test_channel_normalisation two_layers'
 model=test_model_attention
-skip4='test_channel_identities *layers=2,skip=4'
+skip4='test_channel_identities *layers=2,skip=4/V=0.01'
 
 # The tests must pass where nothing is planted, or their failures say nothing.
-if ! check "$closed; $norm; $model; test_lanes"; then
+if ! check "$closed; $norm; $model; $skip4; test_lanes"; then
     cat "$work/log"
     echo "0 passed, 1 failed: the tests fail without any planted bug"
     exit 1
@@ -75,7 +75,7 @@ plant 'g without V^-1'                          src/channel/moments.c 's|unwhite
 plant 'dg without -V^-1'                        src/channel/moments.c 's|\* (sum\[1 + j\] / mass) - (i == j);|* (sum[1 + j] / mass);|' "$closed"
 plant 'second moment not centred'               src/channel/moments.c 's|second\[k\] / mass - (sum\[1 + i\] / mass) \* (sum\[1 + j\] / mass)|second[k] / mass|' "$norm"
 plant 'log Z without the determinant of V'      src/channel/moments.c 's|- f->shape.tokens \* f->half_logdet -|-|' "$closed"
-plant 'softmax over the wrong token'            $hot 's|lanes_exp(s\[3\] - s\[2\])|lanes_exp(s[0] - s[1])|' "$skip4"
+plant 'softmax over the wrong token'            $hot 's|s\[3\] - s\[2\]|s[0] - s[1]|' "$skip4"
 plant 'the gradient forgets a side of h h^T'    src/model/attention.c 's|(grad_j\[i \* m + j\] + grad_j\[j \* m + i\])|(2 * grad_j[i * m + j])|' "$model"
 plant 'exp one term short'                      src/core/lanes.h 's|p = p \* r + 1.0 / 3628800.0;|p = p * r;|' test_lanes
 

@@ -5,6 +5,7 @@
 typedef struct {
     const char *model;
     double precision, cov_low;
+    char name[96];
 } identity_case;
 
 static void identities_hold(void **state)
@@ -32,31 +33,33 @@ static void identities_hold(void **state)
 
 #define ATTENTION "attention:"
 static identity_case cases[] = {
-    {ATTENTION "layers=1", 1e-8, 1e-2},
-    {ATTENTION "layers=1", 1e-8, 1e-8},
-    {ATTENTION "layers=1,tokens=3", 1e-8, 1e-2},
-    {ATTENTION "layers=1,activation=linear", 1e-8, 1e-2},
-    {ATTENTION "layers=1,prenoise=0.1", 1e-8, 1e-2},
-    {ATTENTION "layers=2", 1e-8, 1e-2},
-    {ATTENTION "layers=2", 1e-8, 1e-4},
-    {ATTENTION "layers=2", 1e-8, 1e-8},
-    {ATTENTION "layers=2,mixing=literal", 1e-8, 1e-2},
-    {ATTENTION "layers=2,mixing=literal", 1e-8, 1e-8},
-    {ATTENTION "layers=2,activation=linear", 1e-8, 1e-2},
-    {ATTENTION "layers=2,skip=0.1", 1e-8, 1e-2},
-    {ATTENTION "layers=2,skip=4", 1e-8, 1e-2},
-    {ATTENTION "layers=2,skip=4", 1e-8, 1e-8},
-    {ATTENTION "layers=2,skip=-0.5", 1e-8, 1e-2},
-    {ATTENTION "layers=2,skip=-2.5", 1e-8, 1e-2},
-    {ATTENTION "layers=2,skip=-2.5,mixing=literal", 1e-8, 1e-4},
+    {ATTENTION "layers=1", 1e-8, 1e-2, ""},
+    {ATTENTION "layers=1", 1e-8, 1e-8, ""},
+    {ATTENTION "layers=1,tokens=3", 1e-8, 1e-2, ""},
+    {ATTENTION "layers=1,activation=linear", 1e-8, 1e-2, ""},
+    {ATTENTION "layers=1,prenoise=0.1", 1e-8, 1e-2, ""},
+    {ATTENTION "layers=2", 1e-8, 1e-2, ""},
+    {ATTENTION "layers=2", 1e-8, 1e-4, ""},
+    {ATTENTION "layers=2", 1e-8, 1e-8, ""},
+    {ATTENTION "layers=2,mixing=literal", 1e-8, 1e-2, ""},
+    {ATTENTION "layers=2,mixing=literal", 1e-8, 1e-8, ""},
+    {ATTENTION "layers=2,activation=linear", 1e-8, 1e-2, ""},
+    {ATTENTION "layers=2,skip=0.1", 1e-8, 1e-2, ""},
+    {ATTENTION "layers=2,skip=4", 1e-8, 1e-2, ""},
+    {ATTENTION "layers=2,skip=4", 1e-8, 1e-8, ""},
+    {ATTENTION "layers=2,skip=-0.5", 1e-8, 1e-2, ""},
+    {ATTENTION "layers=2,skip=-2.5", 1e-8, 1e-2, ""},
+    {ATTENTION "layers=2,skip=-2.5,mixing=literal", 1e-8, 1e-4, ""},
 };
 
-/* An argument picks the models whose names match it, such as *skip=4*. */
+/* An argument picks the models whose names match it, such as *skip=4/V=0.01. */
 int main(int argc, char **argv)
 {
     struct CMUnitTest tests[sizeof cases / sizeof *cases];
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        tests[i] = (struct CMUnitTest){.name = cases[i].model, .test_func = identities_hold, .initial_state = &cases[i]};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        snprintf(cases[i].name, sizeof cases[i].name, "%s/V=%g", cases[i].model, cases[i].cov_low);
+        tests[i] = (struct CMUnitTest){.name = cases[i].name, .test_func = identities_hold, .initial_state = &cases[i]};
+    }
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

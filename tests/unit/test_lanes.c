@@ -36,6 +36,23 @@ static void exp_is_clamped(void **state)
     assert_true(y[6] == 1 && y[7] == 1);
 }
 
+static void reciprocal_is_within_two_ulp(void **state)
+{
+    double worst = 0;
+    (void)state;
+    for (int i = 0; i < 50000; i++) {
+        double x[LANES], y[LANES];
+        for (int k = 0; k < LANES; k++) {
+            double part = fmod(0.6180339887498949 * (8.0 * i + k), 1);
+            x[k] = (1 + part) * pow(10, 500 * fmod(7.3 * part, 1) - 250) * (k % 2 ? -1 : 1);
+        }
+        lanes_store(y, lanes_reciprocal(lanes_load(x)));
+        for (int k = 0; k < LANES; k++) worst = fmax(worst, ulps(fabs(y[k]), 1.0L / fabsl(x[k])));
+        for (int k = 0; k < LANES; k++) assert_true((y[k] < 0) == (x[k] < 0));
+    }
+    assert_close(worst, 0, 2);
+}
+
 static void each_lane_is_its_own(void **state)
 {
     double a[LANES] = {3, -1, 0, -7, 2, 5, -4, 1}, b[LANES] = {2, 0, -1, -8, 2, 9, 4, -1}, out[LANES];
@@ -65,6 +82,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(exp_is_within_two_ulp),
         cmocka_unit_test(exp_is_clamped),
+        cmocka_unit_test(reciprocal_is_within_two_ulp),
         cmocka_unit_test(each_lane_is_its_own),
         cmocka_unit_test(sums_have_one_order),
     };
