@@ -15,7 +15,7 @@
 #include "core/isa.h"
 
 #define STICK   1024 /* exps per measurement: fits the first cache */
-#define CHUNK   16   /* samples between two readings */
+#define CHUNK   32   /* samples between two readings */
 #define REPEATS 3
 #define VERIFY  48   /* points checked */
 

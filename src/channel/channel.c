@@ -86,7 +86,7 @@ void stair_rule_origin(stair_worker *w)
     stair_integrand_energies(f, 1);
     for (int i = 0; i < f->size; i++) {
         double b = i < f->shape.free_rows * f->shape.tokens ? 0 : f->nodes.b[(size_t)i * STAIR_BLOCK];
-        f->origin[i] = f->nodes.a[(size_t)i * STAIR_BLOCK] + mode->sign * b;
+        f->origin[i] = f->nodes.a[(size_t)i * STAIR_BLOCK] + (f->shape.mirrored && f->nodes.minus[0] > f->nodes.plus[0] ? -b : b);
     }
 }
 

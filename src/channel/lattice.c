@@ -211,7 +211,7 @@ static void reach_pilot(int dim, const stair_modes *modes, double cutoff, lattic
         int mode = 0;
         if (modes->pilot_value[i] < top - cutoff) continue;
         for (int k = 0; k < modes->count; k++) {
-            double distance2 = stair_mode_distance2(dim, &modes->mode[k], modes->pilot[i]);
+            double distance2 = stair_mode_distance2(dim, &modes->mode[k], modes->pilot + i * dim);
             if (distance2 < nearest) {
                 nearest = distance2;
                 mode = k;
@@ -221,7 +221,7 @@ static void reach_pilot(int dim, const stair_modes *modes, double cutoff, lattic
         while (!frame->owner[mode]) frame++;
         for (int x = 0; x < dim; x++) {
             double t = 0;
-            for (int y = 0; y <= x; y++) t += frame->inverse[x * dim + y] * (modes->pilot[i][y] - frame->centre[y]);
+            for (int y = 0; y <= x; y++) t += frame->inverse[x * dim + y] * (modes->pilot[i * dim + y] - frame->centre[y]);
             radius2 += t * t;
         }
         frame->reach = fmax(frame->reach, sqrt(radius2));

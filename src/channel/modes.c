@@ -36,15 +36,20 @@ STAIR_HOT_TABLE(void, stair_block_mass, (const stair_channel_shape *s, int n, co
 
 stair_status stair_modes_create(stair_context *context, const stair_integrand *f, stair_modes *modes)
 {
-    size_t square = STAIR_MAX_DIM * STAIR_MAX_DIM;
-    (void)f;
+    const stair_model *model = f->fibre.model;
+    size_t most = (size_t)(model->info.output_noisy ? f->size : model->fibre_dim), each = most + 2 * most * most;
     modes->count = 0;
-    modes->memory = malloc(sizeof(double) * 2 * square * STAIR_MOST_MODES);
+    size_t rows = (size_t)f->size + (model->info.output_noisy ? (size_t)model->info.label_size : 0);
+    modes->memory = malloc(sizeof(double) * (each * STAIR_MOST_MODES + 2 * most * STAIR_PILOT + most * rows + 1));
     if (!modes->memory) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
-    for (int k = 0; k < STAIR_MOST_MODES; k++) {
-        modes->mode[k].precision = modes->memory + 2 * square * (size_t)k;
-        modes->mode[k].lower = modes->mode[k].precision + square;
+    for (size_t k = 0; k < STAIR_MOST_MODES; k++) {
+        modes->mode[k].u = modes->memory + each * k;
+        modes->mode[k].precision = modes->mode[k].u + most;
+        modes->mode[k].lower = modes->mode[k].precision + most * most;
+        modes->mode[k].jacobian = modes->memory + each * STAIR_MOST_MODES + 2 * most * STAIR_PILOT;
     }
+    modes->pilot = modes->memory + each * STAIR_MOST_MODES;
+    modes->pilot_t = modes->pilot + most * STAIR_PILOT;
     return STAIR_OK;
 }
 
@@ -94,10 +99,8 @@ static void linearise(stair_integrand *f, stair_mode *mode, double *gradient)
 {
     int dim = f->dim, rows = f->size + f->shape.residuals, batch = STAIR_BLOCK / 2 - 1;
     double step[STAIR_MAX_DIM], log_weight_slope[STAIR_MAX_DIM], bend[STAIR_MAX_DIM];
-    double *jacobian = mode->lower; /* (dim, rows), free until the factor is needed */
+    double *jacobian = mode->jacobian;
     double centre[STAIR_MAX_INDICES * STAIR_MAX_TOKENS + STAIR_MAX_TOKENS * STAIR_MAX_TOKENS];
-    bool roomy = (size_t)dim * (size_t)rows <= (size_t)STAIR_MAX_DIM * STAIR_MAX_DIM;
-    if (!roomy) jacobian = malloc(sizeof(double) * (size_t)dim * (size_t)rows);
     for (int k = 0; k < dim; k++) step[k] = 1e-5 * prior_scale(f, k);
     for (int from = 0; from < dim; from += batch) {
         int many = dim - from < batch ? dim - from : batch, n = 1 + 2 * many;
@@ -115,11 +118,11 @@ static void linearise(stair_integrand *f, stair_mode *mode, double *gradient)
             double w0 = log(f->nodes.weight[0]), w1 = log(f->nodes.weight[up]), w2 = log(f->nodes.weight[down]);
             log_weight_slope[k] = (w1 - w2) / (2 * step[k]);
             bend[k] = fmax(0, -(w1 - 2 * w0 + w2) / (step[k] * step[k]));
-            for (int r = 0; r < rows && jacobian; r++)
+            for (int r = 0; r < rows; r++)
                 jacobian[k * rows + r] = (residual(f, mode->sign, r, up) - residual(f, mode->sign, r, down)) / (2 * step[k]);
         }
     }
-    for (int i = 0; i < dim && jacobian; i++) {
+    for (int i = 0; i < dim; i++) {
         gradient[i] = -log_weight_slope[i];
         for (int r = 0; r < rows; r++) gradient[i] += jacobian[i * rows + r] * centre[r];
         for (int j = 0; j <= i; j++) {
@@ -130,7 +133,6 @@ static void linearise(stair_integrand *f, stair_mode *mode, double *gradient)
             mode->precision[i * dim + j] = mode->precision[j * dim + i] = sum;
         }
     }
-    if (!roomy) free(jacobian);
 }
 
 static bool damped_step(int dim, const double *precision, const double *gradient, double damping, double *step)
@@ -240,15 +242,17 @@ typedef struct {
     int sign;
 } pilot_point;
 
-static void evaluate_pilot(stair_integrand *f, int n, double (*t)[STAIR_MAX_DIM], double *plus, double *minus,
-                           stair_modes *modes)
+/* Evaluates the n points whose whitened coordinates are in modes->pilot_t. */
+static void evaluate_pilot(stair_integrand *f, int n, stair_modes *modes)
 {
+    int dim = f->dim;
+    double *plus = modes->pilot_sign[0], *minus = modes->pilot_sign[1];
     modes->pilots = n;
-    for (int i = 0; i < n; i++) prior_point(f, t[i], modes->pilot[i]);
+    for (int i = 0; i < n; i++) prior_point(f, modes->pilot_t + i * dim, modes->pilot + i * dim);
     for (int from = 0; from < n; from += STAIR_BLOCK) {
         int many = n - from < STAIR_BLOCK ? n - from : STAIR_BLOCK;
         for (int i = 0; i < many; i++)
-            for (int k = 0; k < f->dim; k++) f->nodes.u[(size_t)k * STAIR_BLOCK + i] = modes->pilot[from + i][k];
+            for (int k = 0; k < dim; k++) f->nodes.u[(size_t)k * STAIR_BLOCK + i] = modes->pilot[(from + i) * dim + k];
         stair_integrand_energies(f, many);
         for (int i = 0; i < many; i++) {
             plus[from + i] = f->nodes.plus[i];
@@ -289,11 +293,11 @@ static bool has_grid(const stair_integrand *f) { return f->dim == 2 && f->shape.
 
 /* Whether |x| = sqrt(-2E) changes too fast between neighbours where it is not large, or is large
  * everywhere: then the mass has been stepped over. */
-static bool pilot_is_stiff(int side, double (*value)[STAIR_PILOT], bool mirrored)
+static bool pilot_is_stiff(int side, const stair_modes *modes, bool mirrored)
 {
     double least = 1e300, length[STAIR_PILOT];
     for (int s = 0; s < (mirrored ? 2 : 1); s++) {
-        for (int i = 0; i < side * side; i++) length[i] = sqrt(-2 * value[s][i]);
+        for (int i = 0; i < side * side; i++) length[i] = sqrt(-2 * modes->pilot_sign[s][i]);
         for (int i = 0; i + 1 < side; i++)
             for (int j = 0; j + 1 < side; j++) {
                 double here = length[i * side + j], right = length[i * side + j + 1], below = length[(i + 1) * side + j];
@@ -315,66 +319,65 @@ static bool is_local_top(int side, const double *value, int i, int j)
     return true;
 }
 
-static void evaluate_grid(stair_integrand *f, int side, double (*t)[STAIR_MAX_DIM], double (*value)[STAIR_PILOT], stair_modes *modes)
+static void evaluate_grid(stair_integrand *f, int side, stair_modes *modes)
 {
-    double step = PILOT_SPAN / (side - 1);
+    double step = PILOT_SPAN / (side - 1), *t = modes->pilot_t;
     for (int i = 0; i < side * side; i++) {
-        t[i][0] = (i / side - 0.5 * (side - 1)) * step;
-        t[i][1] = (i % side - 0.5 * (side - 1)) * step;
+        t[2 * i] = (i / side - 0.5 * (side - 1)) * step;
+        t[2 * i + 1] = (i % side - 0.5 * (side - 1)) * step;
     }
-    evaluate_pilot(f, side * side, t, value[0], value[1], modes);
+    evaluate_pilot(f, side * side, modes);
 }
 
 /* Two dimensions: local maxima of a grid, a fine one where the coarse one is not enough. */
 static int grid_starts(stair_integrand *f, pilot_point *starts, stair_modes *modes)
 {
-    double t[STAIR_PILOT][STAIR_MAX_DIM], value[2][STAIR_PILOT];
     int count = 0, side = modes->stiff ? PILOT_FINE : PILOT_SIDE;
-    evaluate_grid(f, side, t, value, modes);
+    evaluate_grid(f, side, modes);
     for (int s = 0; s < (f->shape.mirrored ? 2 : 1); s++)
         for (int i = 0; i < side * side; i++)
-            if (is_local_top(side, value[s], i / side, i % side)) keep_start(starts, &count, 2, t[i], value[s][i], s ? -1 : 1, 0.1);
+            if (is_local_top(side, modes->pilot_sign[s], i / side, i % side))
+                keep_start(starts, &count, 2, modes->pilot_t + 2 * i, modes->pilot_sign[s][i], s ? -1 : 1, 0.1);
     return count;
 }
 
 /* More dimensions: quasi-random points of the widened prior.  Their masses become importance weights. */
-static void scatter(stair_integrand *f, double (*t)[STAIR_MAX_DIM], double (*value)[STAIR_PILOT], stair_modes *modes)
+static void scatter(stair_integrand *f, stair_modes *modes)
 {
-    int free = f->shape.free_rows * f->shape.tokens;
-    for (int i = 0; i < STAIR_PILOT; i++) {
-        double unit[STAIR_MAX_DIM];
-        stair_qmc_point(f->dim, STAIR_PILOT, (uint64_t)i, NULL, unit);
-        for (int k = 0; k < f->dim; k++) t[i][k] = i == 0 ? 0 : (k < free ? WIDE : 0.7) * stair_qmc_normal(unit[k]);
-    }
-    evaluate_pilot(f, STAIR_PILOT, t, value[0], value[1], modes);
+    int dim = f->dim, free = f->shape.free_rows * f->shape.tokens;
+    double *t = modes->pilot_t;
+    const double *normal = stair_qmc_normals(dim); /* (dim, STAIR_QMC_TABLE) */
+    for (int i = 0; i < STAIR_PILOT; i++)
+        for (int k = 0; k < dim; k++)
+            t[i * dim + k] = i == 0 || !normal ? 0 : (k < free ? WIDE : 0.7) * normal[(size_t)k * STAIR_QMC_TABLE + (size_t)i];
+    evaluate_pilot(f, STAIR_PILOT, modes);
     for (int i = 0; i < STAIR_PILOT; i++) {
         double square = 0;
-        for (int k = 0; k < f->dim; k++) square += t[i][k] * t[i][k];
+        for (int k = 0; k < dim; k++) square += t[i * dim + k] * t[i * dim + k];
         modes->pilot_mass[i] *= exp(0.5 * square / (WIDE * WIDE));
     }
 }
 
 static int scattered_starts(stair_integrand *f, pilot_point *starts, stair_modes *modes)
 {
-    double t[STAIR_PILOT][STAIR_MAX_DIM], value[2][STAIR_PILOT];
     int count = 0;
-    scatter(f, t, value, modes);
+    scatter(f, modes);
     for (int i = 0; i < STAIR_PILOT; i++)
         for (int s = 0; s < (f->shape.mirrored ? 2 : 1); s++)
-            keep_start(starts, &count, f->dim, t[i], value[s][i], s ? -1 : 1, 1.0);
+            keep_start(starts, &count, f->dim, modes->pilot_t + i * f->dim, modes->pilot_sign[s][i], s ? -1 : 1, 1.0);
     return count < SCATTERED ? count : SCATTERED;
 }
 
 /* The first look: does the pilot show the shape of the integrand? */
 static void look(stair_integrand *f, stair_modes *modes)
 {
-    double t[STAIR_PILOT][STAIR_MAX_DIM], value[2][STAIR_PILOT], sum = 0, square = 0;
+    double sum = 0, square = 0;
     modes->stiff = true;
     if (has_grid(f)) {
-        evaluate_grid(f, PILOT_SIDE, t, value, modes);
-        modes->stiff = pilot_is_stiff(PILOT_SIDE, value, f->shape.mirrored);
+        evaluate_grid(f, PILOT_SIDE, modes);
+        modes->stiff = pilot_is_stiff(PILOT_SIDE, modes, f->shape.mirrored);
     } else if (f->dim == f->shape.free_rows * f->shape.tokens && f->dim > 1 && f->dim <= 4) {
-        scatter(f, t, value, modes);
+        scatter(f, modes);
         for (int i = 0; i < STAIR_PILOT; i++) {
             sum += modes->pilot_mass[i];
             square += modes->pilot_mass[i] * modes->pilot_mass[i];
@@ -478,8 +481,8 @@ static bool pilot_moments(const stair_integrand *f, stair_modes *modes)
         double weight = modes->pilot_mass[i];
         mass += weight;
         for (int x = 0; x < dim; x++) {
-            mean[x] += weight * modes->pilot[i][x];
-            for (int y = 0; y <= x; y++) covariance[x * dim + y] += weight * modes->pilot[i][x] * modes->pilot[i][y];
+            mean[x] += weight * modes->pilot[i * dim + x];
+            for (int y = 0; y <= x; y++) covariance[x * dim + y] += weight * modes->pilot[i * dim + x] * modes->pilot[i * dim + y];
         }
         if (modes->pilot_value[i] > mode->value) mode->value = modes->pilot_value[i];
     }

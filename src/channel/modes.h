@@ -7,9 +7,10 @@
 #define STAIR_MOST_MODES 16
 
 typedef struct {
-    double u[STAIR_MAX_DIM];
+    double *u;         /* (dim) */
     double *precision; /* (dim, dim): J^T J at u */
     double *lower;     /* (dim, dim): Cholesky factor of its inverse */
+    double *jacobian;  /* (dim, P*M + residuals): scratch, shared by all modes */
     double value;      /* log of the integrand at u */
     double log_mass;   /* Laplace: value + log volume of the Gaussian */
     double share;      /* of the Laplace masses of all modes */
@@ -21,9 +22,11 @@ typedef struct {
 typedef struct {
     int count;
     int pilots;                               /* points of the first look, */
-    double pilot[STAIR_PILOT][STAIR_MAX_DIM]; /* their coordinates u */
-    double pilot_value[STAIR_PILOT];          /* and the exponent there, the larger of both signs */
-    double pilot_mass[STAIR_PILOT];           /* and the integrand itself */
+    double *pilot;                   /* (pilots, dim): their coordinates u, */
+    double *pilot_t;                 /* (pilots, dim): the same, whitened by the prior, */
+    double pilot_value[STAIR_PILOT]; /* the exponent there, the larger of both signs, */
+    double pilot_sign[2][STAIR_PILOT]; /* that of each sign, */
+    double pilot_mass[STAIR_PILOT];  /* and the integrand itself */
     bool stiff; /* the integrand changes too fast for the pilot to have seen its shape */
     stair_mode mode[STAIR_MOST_MODES];
     double *memory;

@@ -43,7 +43,7 @@ LANES_INLINE lanes energies(const stair_channel_shape *s, const int rows, const 
 
 double STAIR_HOT(stair_block_energies)(const stair_channel_shape *s, int n, const stair_nodes *nodes)
 {
-    double top = -1e308;
+    lanes most = lanes_set(-1e308);
     for (int at = 0; at < n; at += LANES) {
         lanes high;
         if (s->rows == 2 && s->tokens == 2 && s->free_rows == 1)
@@ -52,9 +52,10 @@ double STAIR_HOT(stair_block_energies)(const stair_channel_shape *s, int n, cons
             high = energies(s, 3, 2, 2, at, nodes);
         else
             high = energies(s, s->rows, s->tokens, s->free_rows, at, nodes);
-        for (int i = 0; i < LANES && at + i < n; i++) top = high[i] > top ? high[i] : top;
+        if (n - at < LANES) high = lanes_first(n - at, high, lanes_set(-1e308));
+        most = lanes_max(most, high);
     }
-    return top;
+    return lanes_top(most);
 }
 
 /* acc: mass, x (size), x x^T (size (size+1)/2), as lanes.  Free rows are the same in x and its
@@ -65,7 +66,7 @@ LANES_INLINE void add(const stair_channel_shape *s, const int rows, const int m,
 {
     const int size = rows * m, free_size = free_rows * m;
     lanes shift = (bias ? lanes_load(bias + at) : lanes_set(0)) - top, weight = lanes_load(nodes->weight + at);
-    for (int i = n - at; i < LANES; i++) weight[i] = 0;
+    if (n - at < LANES) weight = lanes_first(n - at, weight, lanes_set(0));
     lanes w_up = weight * lanes_exp(lanes_load(nodes->plus + at) + shift), w_down = lanes_set(0);
     if (s->mirrored) w_down = weight * lanes_exp(lanes_load(nodes->minus + at) + shift);
     lanes both = w_up + w_down;
@@ -153,11 +154,12 @@ LANES_INLINE int accumulate(const stair_channel_shape *s, const int rows, const 
                 }
             }
         lanes plus = -0.5 * (square + up), minus = -0.5 * (square + down), weight = lanes_load(nodes->weight + at);
-        for (int i = n - at; i < LANES; i++) {
-            weight[i] = 0;
-            plus[i] = minus[i] = -1e300;
+        if (n - at < LANES) {
+            weight = lanes_first(n - at, weight, lanes_set(0));
+            plus = lanes_first(n - at, plus, lanes_set(-1e300));
+            minus = lanes_first(n - at, minus, lanes_set(-1e300));
         }
-        if (lanes_top(s->mirrored ? lanes_max(plus, minus) : plus) > threshold) last = at + LANES - 1 < n ? at + LANES - 1 : n - 1;
+        if (lanes_any((s->mirrored ? lanes_max(plus, minus) : plus) > threshold)) last = at + LANES - 1 < n ? at + LANES - 1 : n - 1;
         lanes w_up = weight * lanes_exp(plus - top), w_down = s->mirrored ? weight * lanes_exp(minus - top) : lanes_set(0);
         lanes both = w_up + w_down;
         acc[0] += both;

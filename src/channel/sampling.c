@@ -11,7 +11,6 @@
 #include "channel/sampling.h"
 
 #include <math.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,8 +20,8 @@
 #include "core/qmc.h"
 #include "core/rng.h"
 
-#define TABLES     8     /* shifts, and replicates of the first round */
-#define TABLE_SIZE 4096
+#define TABLES     STAIR_QMC_SHIFTS /* replicates of the first round */
+#define TABLE_SIZE STAIR_QMC_TABLE
 #define FIRST      512   /* nodes per replicate of the first round */
 #define MOST_REPLICATES 256
 #define WIDEN      1.15  /* modes are sampled this much wider than Laplace */
@@ -32,42 +31,6 @@
 STAIR_HOT_TABLE(void, stair_block_affine,
                 (int dim, const double *matrix, const double *centre, const double *normal, size_t stride, double *u));
 STAIR_HOT_TABLE(void, stair_block_density, (const stair_mixture *q, int n, const double *u, double *weight));
-
-/* ---- tables of Gaussian lattice points, (TABLES, dim, TABLE_SIZE) per dimension -------------- */
-
-static double *normal_tables[STAIR_MAX_DIM + 1];
-static pthread_mutex_t tables_lock = PTHREAD_MUTEX_INITIALIZER;
-
-static uint64_t reversed(uint64_t i)
-{
-    uint64_t out = 0;
-    for (uint64_t bit = 1; bit < TABLE_SIZE; bit <<= 1, i >>= 1) out = out << 1 | (i & 1);
-    return out;
-}
-
-/* In bit-reversed order the first 2^k points are a lattice themselves. */
-static double *build_table(int dim)
-{
-    double *table = malloc(sizeof(double) * TABLES * (size_t)dim * TABLE_SIZE), shift[STAIR_MAX_DIM], unit[STAIR_MAX_DIM];
-    for (int r = 0; table && r < TABLES; r++) {
-        stair_rng_uniforms(0, STAIR_RNG_SHIFT, (uint64_t)r, dim, shift);
-        for (uint64_t i = 0; i < TABLE_SIZE; i++) {
-            stair_qmc_point(dim, TABLE_SIZE, reversed(i), shift, unit);
-            for (int k = 0; k < dim; k++)
-                table[((size_t)r * (size_t)dim + (size_t)k) * TABLE_SIZE + i] = stair_qmc_normal(unit[k]);
-        }
-    }
-    return table;
-}
-
-static const double *normals(int dim)
-{
-    pthread_mutex_lock(&tables_lock);
-    if (!normal_tables[dim]) normal_tables[dim] = build_table(dim);
-    const double *table = normal_tables[dim];
-    pthread_mutex_unlock(&tables_lock);
-    return table;
-}
 
 /* ---- proposal -------------------------------------------------------------------------------- */
 
@@ -224,7 +187,7 @@ static bool prepare(sampler *s)
     stair_integrand *f = &w->f;
     size_t each = (size_t)f->dim + 2 * (size_t)(f->dim * f->dim), mixture = each * (STAIR_MOST_MODES + 1);
     s->memory = malloc(sizeof(double) * (2 * mixture + (size_t)MOST_REPLICATES * (size_t)f->count));
-    s->table = normals(f->dim);
+    s->table = stair_qmc_normals(f->dim);
     if (!s->memory || !s->table) return false;
     for (int r = 0; r < MOST_REPLICATES; r++) {
         s->replicate[r].sum = s->memory + 2 * mixture + (size_t)r * (size_t)f->count;

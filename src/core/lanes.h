@@ -12,6 +12,9 @@
 
 #include <stdint.h>
 #include <string.h>
+#if defined(__AVX512F__)
+#include <immintrin.h>
+#endif
 
 #define LANES 8
 typedef double lanes __attribute__((vector_size(8 * LANES)));
@@ -35,10 +38,31 @@ LANES_INLINE lanes lanes_pick(lanes_bits mask, lanes yes, lanes no)
     return (lanes)(((lanes_bits)yes & mask) | ((lanes_bits)no & ~mask));
 }
 
+#if defined(__AVX512F__)
+LANES_INLINE lanes lanes_max(lanes a, lanes b) { return (lanes)_mm512_max_pd((__m512d)a, (__m512d)b); }
+LANES_INLINE lanes lanes_min(lanes a, lanes b) { return (lanes)_mm512_min_pd((__m512d)a, (__m512d)b); }
+#else
 LANES_INLINE lanes lanes_max(lanes a, lanes b) { return lanes_pick(a > b, a, b); }
 LANES_INLINE lanes lanes_min(lanes a, lanes b) { return lanes_pick(a < b, a, b); }
+#endif
 
 LANES_INLINE lanes lanes_abs(lanes x) { return (lanes)((lanes_bits)x & (((lanes_bits){0} - 1) & INT64_MAX)); }
+
+/* The first n lanes of x, `rest` in the others.  Writing x[i] for variable i would push x to memory. */
+LANES_INLINE lanes lanes_first(int n, lanes x, lanes rest)
+{
+    const lanes_bits number = {0, 1, 2, 3, 4, 5, 6, 7};
+    return lanes_pick(number < ((lanes_bits){0} + n), x, rest);
+}
+
+LANES_INLINE int lanes_any(lanes_bits mask)
+{
+#if defined(__AVX512F__)
+    return _mm512_test_epi64_mask((__m512i)mask, (__m512i)mask) != 0;
+#else
+    return (mask[0] | mask[1] | mask[2] | mask[3] | mask[4] | mask[5] | mask[6] | mask[7]) != 0;
+#endif
+}
 
 LANES_INLINE double lanes_sum(lanes x)
 {
@@ -50,6 +74,19 @@ LANES_INLINE double lanes_top(lanes x)
     double top = x[0];
     for (int i = 1; i < LANES; i++) top = x[i] > top ? x[i] : top;
     return top;
+}
+
+/* 1 / x for x that is neither zero, denormal nor infinite, to about 1 ulp. */
+LANES_INLINE lanes lanes_reciprocal(lanes x)
+{
+#if defined(__AVX512F__)
+    /* a 14-bit guess and two Newton steps cost a third of the division */
+    lanes r = (lanes)_mm512_rcp14_pd((__m512d)x);
+    r = r + r * (1.0 - x * r);
+    return r + r * (1.0 - x * r);
+#else
+    return 1.0 / x;
+#endif
 }
 
 /* exp(x) = 2^k exp(r), |r| <= log(2)/2, Taylor to degree 13 with the last term economised: T_13 is left

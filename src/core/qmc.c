@@ -4,6 +4,10 @@
 #include "core/qmc.h"
 
 #include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "core/rng.h"
 
 #define VECTOR 32
 static const uint64_t vector[VECTOR] = {
@@ -33,4 +37,37 @@ double stair_qmc_normal(double p)
         x += error * sqrt(2 * M_PI) * exp(0.5 * x * x);
     }
     return p < 0.5 ? -x : x;
+}
+
+static uint64_t reversed(uint64_t i)
+{
+    uint64_t out = 0;
+    for (uint64_t bit = 1; bit < STAIR_QMC_TABLE; bit <<= 1, i >>= 1) out = out << 1 | (i & 1);
+    return out;
+}
+
+static double *build_normals(int dim)
+{
+    double *table = malloc(sizeof(double) * STAIR_QMC_SHIFTS * (size_t)dim * STAIR_QMC_TABLE);
+    double shift[STAIR_QMC_DIM], unit[STAIR_QMC_DIM];
+    for (int r = 0; table && r < STAIR_QMC_SHIFTS; r++) {
+        stair_rng_uniforms(0, STAIR_RNG_SHIFT, (uint64_t)r, dim, shift);
+        for (uint64_t i = 0; i < STAIR_QMC_TABLE; i++) {
+            stair_qmc_point(dim, STAIR_QMC_TABLE, reversed(i), shift, unit);
+            for (int k = 0; k < dim; k++)
+                table[((size_t)r * (size_t)dim + (size_t)k) * STAIR_QMC_TABLE + i] = stair_qmc_normal(unit[k]);
+        }
+    }
+    return table;
+}
+
+const double *stair_qmc_normals(int dim)
+{
+    static double *tables[STAIR_QMC_DIM + 1];
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&lock);
+    if (!tables[dim]) tables[dim] = build_normals(dim);
+    const double *table = tables[dim];
+    pthread_mutex_unlock(&lock);
+    return table;
 }

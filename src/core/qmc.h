@@ -12,4 +12,11 @@ void stair_qmc_point(int dim, uint64_t n, uint64_t i, const double *shift, doubl
  * density is then computed from the point itself, so its error never enters a result. */
 double stair_qmc_normal(double p);
 
+/* Gaussian points shared by everyone: (STAIR_QMC_SHIFTS, dim, STAIR_QMC_TABLE), one random shift of the lattice
+ * each, in an order whose first 2^k points are a lattice too.  Built once per dimension; NULL without memory. */
+#define STAIR_QMC_SHIFTS 8
+#define STAIR_QMC_TABLE  4096
+#define STAIR_QMC_DIM    128
+const double *stair_qmc_normals(int dim);
+
 #endif

@@ -25,7 +25,7 @@ LANES_INLINE void softmax_rows(const int m, lanes *s)
     if (m == 2) {
         /* one division for both rows; 300 keeps their product finite, and exp(-300) is zero enough */
         lanes low = lanes_set(300.0), one = 1.0 + lanes_exp(lanes_min(s[0] - s[1], low));
-        lanes two = 1.0 + lanes_exp(lanes_min(s[3] - s[2], low)), both = 1.0 / (one * two), off0 = two * both, off1 = one * both;
+        lanes two = 1.0 + lanes_exp(lanes_min(s[3] - s[2], low)), both = lanes_reciprocal(one * two), off0 = two * both, off1 = one * both;
         s[0] = 1.0 - off0;
         s[1] = off0;
         s[2] = off1;
@@ -39,7 +39,7 @@ LANES_INLINE void softmax_rows(const int m, lanes *s)
             s[i * m + j] = lanes_exp(s[i * m + j] - top);
             sum += s[i * m + j];
         }
-        sum = 1.0 / sum;
+        sum = lanes_reciprocal(sum);
         for (int j = 0; j < m; j++) s[i * m + j] *= sum;
     }
 }
@@ -80,7 +80,7 @@ LANES_INLINE lanes away_from_zero(lanes x) { return lanes_pick(lanes_abs(x) > TI
 LANES_INLINE lanes solve(const int m, const int p, const lanes *b, lanes *x)
 {
     if (m == 2) {
-        lanes det = away_from_zero(b[0] * b[3] - b[1] * b[2]), inverse = 1.0 / det;
+        lanes det = away_from_zero(b[0] * b[3] - b[1] * b[2]), inverse = lanes_reciprocal(det);
         for (int k = 0; k < p; k++) {
             lanes top = (b[3] * x[k] - b[1] * x[p + k]) * inverse;
             x[p + k] = (b[0] * x[p + k] - b[2] * x[k]) * inverse;
@@ -95,7 +95,7 @@ LANES_INLINE lanes solve(const int m, const int p, const lanes *b, lanes *x)
                 int i1 = (i + 1) % 3, i2 = (i + 2) % 3, j1 = (j + 1) % 3, j2 = (j + 2) % 3;
                 cofactor[i * 3 + j] = b[i1 * 3 + j1] * b[i2 * 3 + j2] - b[i1 * 3 + j2] * b[i2 * 3 + j1];
             }
-        lanes det = away_from_zero(b[0] * cofactor[0] + b[1] * cofactor[1] + b[2] * cofactor[2]), inverse = 1.0 / det;
+        lanes det = away_from_zero(b[0] * cofactor[0] + b[1] * cofactor[1] + b[2] * cofactor[2]), inverse = lanes_reciprocal(det);
         for (int k = 0; k < p; k++) {
             lanes old[3] = {x[k], x[p + k], x[2 * p + k]};
             for (int i = 0; i < 3; i++)

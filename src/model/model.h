@@ -61,6 +61,7 @@ struct stair_model {
     stair_model_info info;
     int ranks[STAIR_MAX_LAYERS];
     int fibre_size; /* doubles of stair_fibre.data */
+    int fibre_dim;  /* coordinates of a fibre, at most; without output noise */
     void *state;
     char *spec;
 };
