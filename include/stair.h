@@ -154,6 +154,65 @@ stair_status stair_diagnose(stair_context *context, const stair_model *model,
                             const stair_diagnose_options *options, int capacity,
                             stair_identity *rows, int *count);
 
+/* ---- asymptotics: overlaps, errors, free entropy and thresholds as D and N = alpha D grow ------ */
+
+typedef struct {
+    double precision;   /* target error: relative of thresholds, absolute of overlaps */
+    int64_t points;     /* samples of the outer expectation, 0: as many as the precision needs */
+    int replicates;     /* independent parts of them, whose spread is the error */
+    double widening;    /* samples are drawn that much wider than the Gaussian, and weighted back */
+    double inner;       /* precision asked of the channel, 0: what the outer error allows */
+    double side;        /* side information lambda */
+    double tolerance;   /* residual of log Qhat at a fixed point, 0: from the precision */
+    double perfect;     /* eigenvalues of 1 - Q below this count as perfect recovery */
+    int max_iterations;
+    uint64_t seed;
+} stair_asymptotics_options;
+stair_asymptotics_options stair_asymptotics_defaults(void);
+stair_status stair_asymptotics_check(stair_context *context, const stair_asymptotics_options *options);
+
+/* Prediction errors at an overlap: Bayes E|g(Z) - E[g(Z)|omega]|^2, plug-in E|g(Z) - g(omega)|^2,
+ * Gibbs twice Bayes, weights 1 - |Q|^2/P; and the standard errors of the first two. */
+typedef struct {
+    double bayes, plugin, gibbs, weights, bayes_error, plugin_error;
+} stair_errors;
+stair_status stair_errors_at(stair_context *context, const stair_model *model,
+                             const stair_asymptotics_options *options, const double *q, stair_errors *errors);
+
+typedef struct {
+    double *q, *q_error; /* (P, P), the caller's */
+    int iterations;
+    double residual;  /* of log Qhat */
+    const char *stop; /* converged, perfect, zero, iterations */
+    stair_errors errors;
+} stair_evolution;
+
+/* The fixed point of state evolution from no knowledge, or from full knowledge when `informed`.  from (P, P)
+ * may hold the fixed point from the same start at a smaller alpha (informed: at a larger one), or be NULL. */
+stair_status stair_evolve(stair_context *context, const stair_model *model, const stair_asymptotics_options *options,
+                          double alpha, bool informed, const double *from, stair_evolution *result);
+
+/* S(Q) - S(0), per dimension, with its error. */
+stair_status stair_entropy_at(stair_context *context, const stair_model *model,
+                              const stair_asymptotics_options *options, double alpha, const double *q, double *entropy,
+                              double *error);
+
+#define STAIR_MOST_LEARNS 24
+typedef struct {
+    const char *kind; /* weak or perfect */
+    double alpha, error;
+    double eigenvalue, eigenvalue_error; /* of the operator that loses stability; alpha times it is 1 */
+    bool jump;                           /* the overlap jumps there */
+    int learns[STAIR_MOST_LEARNS], learn_count; /* layers, or indices of a model without layers; from 1 */
+    double overlap[STAIR_MOST_LEARNS];   /* diagonal of Q where the step begins, (P) */
+    double direction[STAIR_MOST_LEARNS]; /* diagonal of the leading eigenvector, (P), trace 1 */
+} stair_step;
+
+/* The staircase: at most `steps` weak-recovery steps, then perfect recovery. */
+stair_status stair_threshold(stair_context *context, const stair_model *model,
+                             const stair_asymptotics_options *options, int steps, int capacity, stair_step *list,
+                             int *count);
+
 /* ---- bench: verify, then time in units of one vector exp ------------------------------------ */
 
 typedef struct {

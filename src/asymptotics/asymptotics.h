@@ -1,0 +1,14 @@
+/* From the public options to the rules of the folder. */
+#ifndef STAIR_ASYMPTOTICS_ASYMPTOTICS_H
+#define STAIR_ASYMPTOTICS_ASYMPTOTICS_H
+
+#include "asymptotics/branch.h"
+
+/* Rules, tolerances and symmetries; nothing learned yet. */
+void stair_branch_prepare(stair_branch *b, stair_context *context, const stair_model *model,
+                          const stair_asymptotics_options *options);
+
+/* Puts the branch at q (P, P), directions with overlap below 1e-12 being unlearned. */
+void stair_branch_place(stair_branch *b, const double *q);
+
+#endif

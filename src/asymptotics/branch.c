@@ -1,0 +1,477 @@
+/* Fixed points in the coordinates y = log Qhat on the learned subspace, where every symmetric matrix is
+ * a legal overlap, growth from small overlaps is linear and so is the approach to perfect recovery.
+ *
+ * The map is first iterated on few points with Anderson mixing (Walker and Ni, SIAM J. Numer. Anal. 49,
+ * 2011), each step limited; its Jacobian is then taken by differences, and the full rule is solved by
+ * Newton steps with that Jacobian.  Both rules keep their random numbers, so each map is a smooth
+ * deterministic function; the Jacobian also turns the spread of f over replicates into the error of Q. */
+#include "asymptotics/branch.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "asymptotics/label_grid.h"
+#include "core/matrix.h"
+
+#define MEMORY     4    /* earlier iterates that Anderson mixing uses */
+#define MOST_MOVE  2.0  /* largest change of log Qhat in a step */
+#define DIFFERENCE 0.05 /* step of the Jacobian, in log Qhat */
+#define NEWTON     8
+#define LEAST_LOG  -60.0
+
+/* out = u^T a u, a (p, p), u (p, k) */
+static void project(int p, int k, const double *u, const double *a, double *out)
+{
+    for (int i = 0; i < k; i++)
+        for (int j = 0; j < k; j++) {
+            out[i * k + j] = 0;
+            for (int r = 0; r < p; r++)
+                for (int s = 0; s < p; s++) out[i * k + j] += u[r * k + i] * a[r * p + s] * u[s * k + j];
+        }
+}
+
+/* out = u a u^T, a (k, k), u (p, k) */
+static void lift(int p, int k, const double *u, const double *a, double *out)
+{
+    for (int i = 0; i < p; i++)
+        for (int j = 0; j < p; j++) {
+            out[i * p + j] = 0;
+            for (int r = 0; r < k; r++)
+                for (int s = 0; s < k; s++) out[i * p + j] += u[i * k + r] * a[r * k + s] * u[j * k + s];
+        }
+}
+
+typedef double scalar_map(double x, double parameter);
+static double safe_log(double x, double unused) { (void)unused; return x > 0 ? fmax(LEAST_LOG, log(x)) : LEAST_LOG; }
+static double overlap_of(double y, double unused) { (void)unused; return 1 / (1 + exp(-y)); }
+
+/* The function of a symmetric matrix. */
+static void apply_map(int n, const double *a, scalar_map *map, double parameter, double *out)
+{
+    double values[STAIR_MAX_INDICES], vectors[STAIR_SQUARE];
+    stair_matrix_eigen(n, a, values, vectors);
+    for (int k = 0; k < n; k++) values[k] = map(values[k], parameter);
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++) {
+            double sum = 0;
+            for (int k = 0; k < n; k++) sum += vectors[i * n + k] * values[k] * vectors[j * n + k];
+            out[i * n + j] = sum;
+        }
+}
+
+void stair_branch_overlap(const stair_branch *b, double *q)
+{
+    double inside[STAIR_SQUARE];
+    apply_map(b->learned, b->y, overlap_of, 0, inside);
+    lift(b->model->info.indices, b->learned, b->axes, inside, q);
+    stair_symmetrise(&b->symmetry, q);
+}
+
+static void rests(const stair_branch *b, double *values) /* eigenvalues of 1 - Q, exact for small ones */
+{
+    double vectors[STAIR_SQUARE];
+    stair_matrix_eigen(b->learned, b->y, values, vectors);
+    for (int k = 0; k < b->learned; k++) values[k] = 1 / (1 + exp(values[k]));
+}
+
+double stair_branch_least(const stair_branch *b)
+{
+    double values[STAIR_MAX_INDICES], least = 1;
+    rests(b, values);
+    for (int k = 0; k < b->learned; k++) least = fmin(least, values[k]);
+    return least;
+}
+
+static double largest_rest(const stair_branch *b)
+{
+    double values[STAIR_MAX_INDICES], most = 0;
+    rests(b, values);
+    for (int k = 0; k < b->learned; k++) most = fmax(most, values[k]);
+    return most;
+}
+
+double stair_branch_mean(const stair_branch *b)
+{
+    double values[STAIR_MAX_INDICES], sum = 0;
+    rests(b, values);
+    for (int k = 0; k < b->learned; k++) sum += values[k];
+    return b->learned ? sum / b->learned : 1;
+}
+
+void stair_branch_start(stair_branch *b)
+{
+    int p = b->model->info.indices;
+    b->learned = 0;
+    b->kernel = p;
+    for (int i = 0; i < p * p; i++) b->rest[i] = i % (p + 1) == 0;
+}
+
+/* Splits R^P by the eigenvectors of x + (what is learned already). */
+void stair_branch_learn(stair_branch *b, const double *x, double amount)
+{
+    int p = b->model->info.indices, kept = 0, lost = 0;
+    double q[STAIR_SQUARE], sum[STAIR_SQUARE], values[STAIR_MAX_INDICES], vectors[STAIR_SQUARE], top = 0;
+    stair_branch_overlap(b, q);
+    for (int i = 0; i < p; i++) top = fmax(top, x[i * (p + 1)]);
+    for (int i = 0; i < p * p; i++) sum[i] = q[i] + (top > 0 ? amount * x[i] / top : 0);
+    stair_matrix_eigen(p, sum, values, vectors);
+    double floor_value = 1e-6 * amount;
+    for (int k = 0; k < p; k++) kept += values[k] > floor_value;
+    b->learned = kept;
+    b->kernel = p - kept;
+    kept = 0;
+    for (int k = 0; k < p; k++) {
+        bool in = values[k] > floor_value;
+        for (int i = 0; i < p; i++)
+            *(in ? &b->axes[i * b->learned + kept] : &b->rest[i * b->kernel + lost]) = vectors[i * p + k];
+        kept += in;
+        lost += !in;
+    }
+    double inside[STAIR_SQUARE], odds[STAIR_SQUARE];
+    project(p, b->learned, b->axes, sum, inside);
+    memcpy(odds, inside, sizeof inside);
+    /* log(q / (1 - q)) */
+    double qv[STAIR_MAX_INDICES], qx[STAIR_SQUARE];
+    stair_matrix_eigen(b->learned, odds, qv, qx);
+    for (int i = 0; i < b->learned; i++)
+        for (int j = 0; j < b->learned; j++) {
+            double total = 0;
+            for (int k = 0; k < b->learned; k++) {
+                double share = fmin(fmax(qv[k], 1e-15), 1 - 1e-15);
+                total += qx[i * b->learned + k] * log(share / (1 - share)) * qx[j * b->learned + k];
+            }
+            b->y[i * b->learned + j] = total;
+        }
+}
+
+/* log(alpha f + side) on the learned subspace, from f (P, P) */
+static void image(const stair_branch *b, const double *f, double alpha, double *out)
+{
+    int p = b->model->info.indices, d = b->learned;
+    double inside[STAIR_SQUARE], symmetric[STAIR_SQUARE];
+    memcpy(symmetric, f, sizeof(double) * (size_t)(p * p));
+    stair_symmetrise(&b->symmetry, symmetric);
+    project(p, d, b->axes, symmetric, inside);
+    for (int i = 0; i < d * d; i++) inside[i] = alpha * inside[i] + (i % (d + 1) == 0 ? b->side / (1 - b->side) : 0);
+    apply_map(d, inside, safe_log, 0, out);
+}
+
+/* alpha at which the image of f has mean rest v. */
+static double alpha_for_mean(const stair_branch *b, const double *f, double v)
+{
+    int p = b->model->info.indices, d = b->learned;
+    double inside[STAIR_SQUARE], symmetric[STAIR_SQUARE], values[STAIR_MAX_INDICES], vectors[STAIR_SQUARE];
+    memcpy(symmetric, f, sizeof(double) * (size_t)(p * p));
+    stair_symmetrise(&b->symmetry, symmetric);
+    project(p, d, b->axes, symmetric, inside);
+    stair_matrix_eigen(d, inside, values, vectors);
+    double low = -60, high = 60, extra = b->side / (1 - b->side);
+    for (int step = 0; step < 200; step++) {
+        double middle = 0.5 * (low + high), mean = 0;
+        for (int k = 0; k < d; k++) mean += 1 / (1 + fmax(0, exp(middle) * values[k]) + extra) / d;
+        *(mean > v ? &low : &high) = middle;
+    }
+    return exp(0.5 * (low + high));
+}
+
+typedef struct {
+    bool by_mean;
+    double value; /* alpha, or v */
+} target_spec;
+
+typedef struct {
+    double image[STAIR_SQUARE]; /* (d, d): where the map leads */
+    double alpha;
+    double residual; /* largest change */
+} map_value;
+
+static stair_status evaluate(stair_branch *b, const stair_outer_rule *rule, stair_outer *outer)
+{
+    double q[STAIR_SQUARE];
+    stair_branch_overlap(b, q);
+    stair_status status = stair_outer_evaluate(b->context, b->model, rule, q, b->rest, outer);
+    b->calls += outer->calls;
+    return status;
+}
+
+static void map_from(const stair_branch *b, const stair_outer *outer, int r, target_spec target, map_value *out)
+{
+    double f[STAIR_SQUARE];
+    stair_outer_f(outer, r, f);
+    out->alpha = target.by_mean ? alpha_for_mean(b, f, target.value) : target.value;
+    image(b, f, out->alpha, out->image);
+    out->residual = 0;
+    for (int i = 0; i < b->learned * b->learned; i++)
+        out->residual = fmax(out->residual, fabs(out->image[i] - b->y[i]));
+}
+
+static stair_status map_at(stair_branch *b, const stair_outer_rule *rule, stair_outer *outer, target_spec target,
+                           map_value *out)
+{
+    STAIR_TRY(evaluate(b, rule, outer));
+    map_from(b, outer, -1, target, out);
+    return STAIR_OK;
+}
+
+/* ---- Anderson mixing ------------------------------------------------------------------------ */
+
+typedef struct {
+    int count, cells;
+    double y[MEMORY][STAIR_SQUARE], image[MEMORY][STAIR_SQUARE];
+} history;
+
+static void remember(history *h, const double *y, const double *to)
+{
+    if (h->count == MEMORY) {
+        memmove(h->y[0], h->y[1], sizeof h->y[0] * (MEMORY - 1));
+        memmove(h->image[0], h->image[1], sizeof h->image[0] * (MEMORY - 1));
+        h->count--;
+    }
+    memcpy(h->y[h->count], y, sizeof(double) * (size_t)h->cells);
+    memcpy(h->image[h->count], to, sizeof(double) * (size_t)h->cells);
+    h->count++;
+}
+
+/* The mix of the latest image with earlier ones whose residual is least. */
+static void mix(const history *h, double *next)
+{
+    int last = h->count - 1, n = last;
+    double gram[MEMORY * MEMORY] = {0}, right[MEMORY] = {0}, values[MEMORY], vectors[MEMORY * MEMORY], weight[MEMORY] = {0};
+    for (int i = 0; i < n; i++)
+        for (int c = 0; c < h->cells; c++) {
+            double now = h->image[last][c] - h->y[last][c], di = now - (h->image[i][c] - h->y[i][c]);
+            right[i] += di * now;
+            for (int j = 0; j < n; j++) gram[i * n + j] += di * (now - (h->image[j][c] - h->y[j][c]));
+        }
+    if (n) stair_matrix_eigen(n, gram, values, vectors);
+    for (int e = 0; e < n; e++) {
+        if (!(values[e] > 1e-10 * values[n - 1]) || values[e] <= 0) continue;
+        double along = 0;
+        for (int i = 0; i < n; i++) along += vectors[i * n + e] * right[i];
+        for (int i = 0; i < n; i++) weight[i] += vectors[i * n + e] * along / values[e];
+    }
+    for (int c = 0; c < h->cells; c++) {
+        next[c] = h->image[last][c];
+        for (int i = 0; i < n; i++) next[c] -= weight[i] * (h->image[last][c] - h->image[i][c]);
+    }
+}
+
+/* Moves y towards `next`, no entry by more than `most`. */
+static void move(stair_branch *b, const double *next, double most)
+{
+    double largest = 0;
+    int cells = b->learned * b->learned;
+    for (int c = 0; c < cells; c++) largest = fmax(largest, fabs(next[c] - b->y[c]));
+    double scale = largest > most ? most / largest : 1;
+    for (int c = 0; c < cells; c++) b->y[c] += scale * (next[c] - b->y[c]);
+}
+
+static stair_status approach(stair_branch *b, stair_outer *outer, target_spec target, double tolerance,
+                             stair_branch_point *point)
+{
+    history h = {.cells = b->learned * b->learned};
+    map_value at;
+    double next[STAIR_SQUARE];
+    for (; point->steps < b->most_steps; point->steps++) {
+        STAIR_TRY(map_at(b, &b->coarse, outer, target, &at));
+        point->residual = at.residual;
+        if (at.residual <= tolerance) return STAIR_OK;
+        remember(&h, b->y, at.image);
+        mix(&h, next);
+        double most = fmin(MOST_MOVE, fmax(0.5, 20 * at.residual));
+        move(b, h.count > 1 ? next : at.image, most);
+        if (!target.by_mean && largest_rest(b) < b->perfect) return STAIR_OK;
+        if (!target.by_mean && stair_branch_least(b) > 1 - 1e-9) return STAIR_OK; /* back to zero */
+    }
+    return STAIR_OK;
+}
+
+/* ---- Newton and errors ---------------------------------------------------------------------- */
+
+typedef struct {
+    int count;
+    double direction[STAIR_MAX_INDICES][STAIR_SQUARE]; /* orthonormal, in the space of y */
+    double inverse[STAIR_MAX_INDICES * STAIR_MAX_INDICES]; /* (1 - J)^-1 */
+    double slope[STAIR_MAX_INDICES];                       /* d log alpha along each */
+} newton;
+
+static double dot(int n, const double *a, const double *b)
+{
+    double sum = 0;
+    for (int i = 0; i < n; i++) sum += a[i] * b[i];
+    return sum;
+}
+
+/* Independent directions among the symmetric coordinates, seen from the learned subspace. */
+static void choose_directions(const stair_branch *b, newton *n)
+{
+    int p = b->model->info.indices, cells = b->learned * b->learned;
+    n->count = 0;
+    for (int k = 0; k < b->symmetry.count && n->count < STAIR_MAX_INDICES; k++) {
+        double full[STAIR_SQUARE], *d = n->direction[n->count];
+        for (int c = 0; c < p * p; c++) full[c] = b->symmetry.pair[c] == k;
+        project(p, b->learned, b->axes, full, d);
+        for (int i = 0; i < n->count; i++) {
+            double along = dot(cells, d, n->direction[i]);
+            for (int c = 0; c < cells; c++) d[c] -= along * n->direction[i][c];
+        }
+        double size = sqrt(dot(cells, d, d));
+        if (size < 1e-6) continue;
+        for (int c = 0; c < cells; c++) d[c] /= size;
+        n->count++;
+    }
+}
+
+static stair_status differentiate(stair_branch *b, stair_outer *outer, target_spec target, newton *n)
+{
+    int cells = b->learned * b->learned;
+    map_value base, moved;
+    double y[STAIR_SQUARE], matrix[STAIR_MAX_INDICES * STAIR_MAX_INDICES];
+    choose_directions(b, n);
+    memcpy(y, b->y, sizeof y);
+    STAIR_TRY(map_at(b, &b->coarse, outer, target, &base));
+    for (int k = 0; k < n->count; k++) {
+        for (int c = 0; c < cells; c++) b->y[c] = y[c] + DIFFERENCE * n->direction[k][c];
+        STAIR_TRY(map_at(b, &b->coarse, outer, target, &moved));
+        memcpy(b->y, y, sizeof y);
+        n->slope[k] = log(moved.alpha / base.alpha) / DIFFERENCE;
+        for (int i = 0; i < n->count; i++) {
+            double slope = 0;
+            for (int c = 0; c < cells; c++) slope += n->direction[i][c] * (moved.image[c] - base.image[c]) / DIFFERENCE;
+            matrix[i * n->count + k] = (i == k) - slope;
+        }
+    }
+    for (int i = 0; i < n->count * n->count; i++) n->inverse[i] = i % (n->count + 1) == 0;
+    if (!stair_matrix_solve(n->count, matrix, n->count, n->inverse, NULL))
+        for (int i = 0; i < n->count * n->count; i++) n->inverse[i] = i % (n->count + 1) == 0;
+    return STAIR_OK;
+}
+
+/* Newton step from a residual: (1 - J)^-1 (image - y). */
+static void newton_step(const stair_branch *b, const newton *n, const double *to, double *step)
+{
+    int cells = b->learned * b->learned;
+    double along[STAIR_MAX_INDICES], change[STAIR_SQUARE];
+    for (int c = 0; c < cells; c++) change[c] = to[c] - b->y[c];
+    for (int i = 0; i < n->count; i++) along[i] = dot(cells, n->direction[i], change);
+    for (int c = 0; c < cells; c++) step[c] = 0;
+    for (int i = 0; i < n->count; i++) {
+        double size = 0;
+        for (int j = 0; j < n->count; j++) size += n->inverse[i * n->count + j] * along[j];
+        for (int c = 0; c < cells; c++) step[c] += size * n->direction[i][c];
+    }
+}
+
+static stair_status polish(stair_branch *b, stair_outer *outer, target_spec target, newton *n, stair_branch_point *point)
+{
+    map_value at;
+    double step[STAIR_SQUARE], next[STAIR_SQUARE];
+    int cells = b->learned * b->learned;
+    for (int k = 0;; k++) {
+        STAIR_TRY(map_at(b, &b->fine, outer, target, &at));
+        point->steps++;
+        point->residual = at.residual;
+        point->alpha = at.alpha;
+        if (at.residual <= b->tolerance || k == NEWTON) return STAIR_OK;
+        newton_step(b, n, at.image, step);
+        for (int c = 0; c < cells; c++) next[c] = b->y[c] + step[c];
+        move(b, next, MOST_MOVE);
+        if (!target.by_mean && largest_rest(b) < b->perfect) return STAIR_OK;
+    }
+}
+
+/* Errors of alpha and Q: each replicate has its own map, hence its own fixed point nearby. */
+static void spread(stair_branch *b, const stair_outer *outer, target_spec target, const newton *n,
+                   stair_branch_point *point)
+{
+    int p = b->model->info.indices, cells = b->learned * b->learned, count = outer->replicates;
+    double y[STAIR_SQUARE], step[STAIR_SQUARE], q[STAIR_SQUARE], square[STAIR_SQUARE] = {0};
+    map_value at;
+    memcpy(y, b->y, sizeof y);
+    for (int r = 0; r < count; r++) {
+        map_from(b, outer, r, target, &at);
+        newton_step(b, n, at.image, step);
+        double slope = 0;
+        for (int i = 0; i < n->count; i++) slope += n->slope[i] * dot(cells, n->direction[i], step);
+        point->alpha_by_replicate[r] = target.by_mean ? at.alpha * exp(slope) : point->alpha;
+        for (int c = 0; c < cells; c++) b->y[c] = y[c] + fmax(-1, fmin(1, step[c]));
+        stair_branch_overlap(b, q);
+        memcpy(b->y, y, sizeof y);
+        for (int i = 0; i < p * p; i++) square[i] += (q[i] - point->q[i]) * (q[i] - point->q[i]);
+    }
+    point->alpha_error = stair_replicate_error(count, point->alpha_by_replicate);
+    for (int i = 0; i < p * p; i++) point->q_error[i] = sqrt(square[i] / (count - 1) / count);
+}
+
+/* The coarse rule alone: for finding the way, not for numbers that leave. */
+static void settle_quickly(stair_branch *b, const stair_outer *outer, target_spec target, stair_branch_point *point)
+{
+    map_value at;
+    map_from(b, outer, -1, target, &at);
+    point->alpha = at.alpha;
+    for (int r = 0; r < outer->replicates; r++) {
+        map_from(b, outer, r, target, &at);
+        point->alpha_by_replicate[r] = at.alpha;
+    }
+    point->alpha_error = stair_replicate_error(outer->replicates, point->alpha_by_replicate);
+}
+
+static bool has_left(const stair_branch *b, target_spec target)
+{
+    return !target.by_mean && (largest_rest(b) < b->perfect || stair_branch_least(b) > 1 - 1e-9);
+}
+
+static stair_status solve(stair_branch *b, target_spec target, bool fine, stair_branch_point *point)
+{
+    stair_outer outer;
+    newton n;
+    point->stop = "converged";
+    STAIR_TRY(stair_outer_create(b->context, b->model, b->kernel, b->fine.replicates, &outer));
+    stair_status status = approach(b, &outer, target, 10 * b->tolerance, point);
+    if (status == STAIR_OK && fine && !has_left(b, target)) {
+        status = differentiate(b, &outer, target, &n);
+        if (status == STAIR_OK) status = polish(b, &outer, target, &n, point);
+    }
+    stair_branch_overlap(b, point->q);
+    if (status == STAIR_OK && !has_left(b, target)) {
+        if (fine)
+            spread(b, &outer, target, &n, point);
+        else
+            settle_quickly(b, &outer, target, point);
+        stair_operator_leading(&outer, &b->symmetry, b->rest, &point->leading);
+        if (point->residual > (fine ? 1 : 10) * b->tolerance) point->stop = "iterations";
+    } else if (status == STAIR_OK)
+        point->stop = stair_branch_least(b) > 0.5 ? "zero" : "perfect";
+    stair_outer_destroy(&outer);
+    return status;
+}
+
+stair_status stair_branch_at_alpha(stair_branch *b, double alpha, stair_branch_point *point)
+{
+    memset(point, 0, sizeof *point);
+    point->alpha = alpha;
+    return solve(b, (target_spec){.value = alpha}, true, point);
+}
+
+stair_status stair_branch_at_mean(stair_branch *b, double v, bool fine, stair_branch_point *point)
+{
+    memset(point, 0, sizeof *point);
+    return solve(b, (target_spec){.by_mean = true, .value = v}, fine, point);
+}
+
+stair_status stair_branch_at_zero(stair_branch *b, double precision, stair_branch_point *point)
+{
+    stair_outer outer;
+    double q[STAIR_SQUARE] = {0};
+    bool grid = stair_label_grid_fits(b->context, b->model);
+    memset(point, 0, sizeof *point);
+    point->stop = "converged";
+    STAIR_TRY(stair_outer_create(b->context, b->model, b->kernel, grid ? 2 : b->fine.replicates, &outer));
+    stair_status status =
+        grid ? stair_label_grid_evaluate(b->context, b->model, &b->fine.channel, precision, &outer)
+             : stair_outer_evaluate(b->context, b->model, &b->fine, q, b->rest, &outer);
+    b->calls += outer.calls;
+    if (status == STAIR_OK) stair_operator_leading(&outer, &b->symmetry, b->rest, &point->leading);
+    stair_outer_destroy(&outer);
+    return status;
+}

@@ -1,0 +1,54 @@
+/* A branch of fixed points of state evolution: some directions learned, the others exactly at zero.
+ *
+ *   Qhat = alpha f(Q) + lambda/(1-lambda),  Q = Qhat (1 + Qhat)^-1,  f(Q) = E sum_m g_m g_m^T
+ *
+ * either at given alpha, or at a given mean v of the eigenvalues of 1 - Q on what is learned, in which
+ * case alpha follows: a branch that folds back is walked along without noticing. */
+#ifndef STAIR_ASYMPTOTICS_BRANCH_H
+#define STAIR_ASYMPTOTICS_BRANCH_H
+
+#include "asymptotics/operator.h"
+
+#define STAIR_SQUARE (STAIR_MAX_INDICES * STAIR_MAX_INDICES)
+
+typedef struct {
+    stair_context *context;
+    const stair_model *model;
+    stair_symmetry symmetry;
+    stair_outer_rule fine, coarse;
+    double side;      /* lambda: side information */
+    double tolerance; /* of log Qhat */
+    double perfect;   /* eigenvalues of 1 - Q below this are recovery in full */
+    int most_steps;
+    size_t calls; /* samples asked of the channel so far */
+
+    int learned, kernel;          /* dimensions: together P */
+    double axes[STAIR_SQUARE];    /* (P, learned), orthonormal columns */
+    double rest[STAIR_SQUARE];    /* (P, kernel) */
+    double y[STAIR_SQUARE];       /* (learned, learned): log Qhat */
+} stair_branch;
+
+/* Outcome of a solve. */
+typedef struct {
+    double alpha, alpha_error, alpha_by_replicate[STAIR_MOST_REPLICATES];
+    double q[STAIR_SQUARE], q_error[STAIR_SQUARE]; /* (P, P) */
+    stair_leading leading; /* of F on what is not learned */
+    int steps;
+    double residual;
+    const char *stop; /* converged, perfect, zero, iterations */
+} stair_branch_point;
+
+void stair_branch_start(stair_branch *b); /* nothing learned */
+/* Adds the range of x (P, P) >= 0 to what is learned, with overlap `amount` along it. */
+void stair_branch_learn(stair_branch *b, const double *x, double amount);
+void stair_branch_overlap(const stair_branch *b, double *q); /* (P, P) */
+double stair_branch_least(const stair_branch *b);            /* least eigenvalue of 1 - Q on what is learned */
+double stair_branch_mean(const stair_branch *b);             /* mean of them: v */
+
+stair_status stair_branch_at_alpha(stair_branch *b, double alpha, stair_branch_point *point);
+stair_status stair_branch_at_mean(stair_branch *b, double v, bool fine, stair_branch_point *point);
+
+/* Only the operator at Q = 0: on a grid of labels where that fits, else by sampling. */
+stair_status stair_branch_at_zero(stair_branch *b, double precision, stair_branch_point *point);
+
+#endif

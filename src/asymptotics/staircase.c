@@ -1,0 +1,268 @@
+/* stair_threshold: every step of the staircase, self-consistently.
+ *
+ * From Q = 0 on, each branch of fixed points is walked by the mean v of 1 - Q on what is learned; alpha(v)
+ * comes with it.  Where alpha(v) falls again the branch folds: the overlap jumps, at the largest alpha so
+ * far, to where the branch regains that alpha.  A step is where alpha times the leading eigenvalue of F on
+ * the unlearned rest passes 1; the walk uses the coarse rule, the crossing is then solved with the full one.
+ * When everything is learned the last branch is followed to v -> 0: perfect recovery is where Q = 1 becomes
+ * stable (perfect.c) unless alpha(v) was larger before. */
+#include "asymptotics/asymptotics.h"
+#include "asymptotics/perfect.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FIRST     0.85  /* v of the first point of a branch, relative to its start */
+#define RATIO     0.55  /* and from point to point */
+#define LAST_MEAN 3e-5  /* where v counts as zero */
+#define MOST_ALPHA 1e3  /* no step is looked for beyond */
+#define SLACK     3e-3  /* by which alpha(v) may fall before it counts as a fold */
+#define SECANT    4
+
+typedef struct {
+    double v, alpha, height; /* height: log(alpha * eigenvalue) */
+} walk_point;
+
+typedef struct {
+    stair_branch *b;
+    const stair_asymptotics_options *options;
+    stair_branch_point *point;
+    stair_step *list;
+    int capacity, *count;
+    walk_point top;   /* largest alpha so far */
+    bool jumping;     /* alpha(v) is below it */
+} staircase;
+
+static walk_point as_walk(double v, const stair_branch_point *point)
+{
+    double product = point->alpha * point->leading.value;
+    return (walk_point){.v = v, .alpha = point->alpha, .height = product > 0 ? log(product) : -INFINITY};
+}
+
+static stair_status walk_to(staircase *s, double v, bool fine, walk_point *out)
+{
+    STAIR_TRY(stair_branch_at_mean(s->b, v, fine, s->point));
+    *out = as_walk(v, s->point);
+    return STAIR_OK;
+}
+
+/* Layers of the rows along which x (P, P) is not zero; rows themselves where there are no layers. */
+static void name_learned(const stair_model *model, const double *x, stair_step *step)
+{
+    int p = model->info.indices, row = 0;
+    double top = 0;
+    step->learn_count = 0;
+    for (int i = 0; i < p; i++) top = fmax(top, x[i * (p + 1)]);
+    for (int l = 0; l < (model->info.layers > 1 ? model->info.layers : p); l++) {
+        int rank = model->info.layers > 1 ? model->info.ranks[l] : 1;
+        bool found = false;
+        for (int k = 0; k < rank; k++, row++) found |= x[row * (p + 1)] > 1e-6 * top;
+        if (found) step->learns[step->learn_count++] = l + 1;
+    }
+}
+
+static stair_step *new_step(staircase *s, const char *kind)
+{
+    if (*s->count == s->capacity) return NULL;
+    stair_step *step = &s->list[(*s->count)++];
+    memset(step, 0, sizeof *step);
+    step->kind = kind;
+    return step;
+}
+
+static void describe(staircase *s, stair_step *step)
+{
+    int p = s->b->model->info.indices;
+    step->eigenvalue = s->point->leading.value;
+    step->eigenvalue_error = s->point->leading.error;
+    name_learned(s->b->model, s->point->leading.x, step);
+    for (int i = 0; i < p; i++) {
+        step->overlap[i] = s->point->q[i * (p + 1)];
+        step->direction[i] = s->point->leading.x[i * (p + 1)];
+    }
+}
+
+static stair_status first_step(staircase *s)
+{
+    stair_step *step = new_step(s, "weak");
+    memset(s->point, 0, sizeof *s->point);
+    STAIR_TRY(stair_branch_at_zero(s->b, fmax(1e-9, 1e-3 * s->options->precision), s->point));
+    double value = s->point->leading.value;
+    if (step) describe(s, step);
+    bool never = !(value > 1 / MOST_ALPHA);
+    if (step) {
+        step->alpha = never ? INFINITY : 1 / value;
+        step->error = never ? 0 : s->point->leading.error / (value * value);
+    }
+    s->top = (walk_point){.v = 1, .alpha = never ? INFINITY : 1 / value};
+    return STAIR_OK;
+}
+
+/* The crossing between two walk points, on the coarse rule; leaves the slopes of log alpha and of the
+ * height in log v. */
+static stair_status close_in(staircase *s, walk_point *above, walk_point *below, double *alpha_slope, double *slope)
+{
+    walk_point next;
+    for (int k = 0; k < SECANT; k++) {
+        double share = isfinite(above->height) ? above->height / (above->height - below->height) : 0.5;
+        share = fmin(0.95, fmax(0.05, share));
+        double v = exp(log(above->v) + share * log(below->v / above->v));
+        STAIR_TRY(walk_to(s, v, false, &next));
+        *(next.height < 0 ? above : below) = next;
+        if (fabs(next.height) < 0.02 && isfinite(above->height)) break;
+    }
+    double width = log(below->v / above->v);
+    *alpha_slope = log(below->alpha / above->alpha) / width;
+    *slope = (below->height - above->height) / width;
+    return STAIR_OK;
+}
+
+/* Solves the crossing with the full rule and writes the step. */
+static stair_status cross(staircase *s, walk_point above, walk_point below)
+{
+    double alpha_slope, slope, by_replicate[STAIR_MOST_REPLICATES];
+    walk_point at;
+    STAIR_TRY(close_in(s, &above, &below, &alpha_slope, &slope));
+    double share = above.height / (above.height - below.height);
+    double v = exp(log(above.v) + share * log(below.v / above.v));
+    walk_point coarse = {.v = v, .alpha = exp(log(above.alpha) + share * log(below.alpha / above.alpha))};
+    STAIR_TRY(walk_to(s, v, true, &at));
+    const stair_branch_point *point = s->point;
+    int count = s->b->fine.replicates;
+    double ratio = alpha_slope / slope, center = log(at.alpha) - ratio * at.height;
+    for (int r = 0; r < count; r++) {
+        double lifted = log(point->alpha_by_replicate[r] * fmax(1e-300, point->leading.by_replicate[r]));
+        by_replicate[r] = log(point->alpha_by_replicate[r]) - ratio * lifted;
+    }
+    stair_step *step = new_step(s, "weak");
+    if (step) {
+        describe(s, step);
+        step->alpha = exp(center);
+        step->error = step->alpha * stair_replicate_error(count, by_replicate);
+        step->eigenvalue = 1 / step->alpha; /* at the crossing, a little beside the point just solved */
+        for (int i = 0; i < s->b->model->info.indices; i++)
+            if (step->overlap[i] > 0) step->overlap[i] = 1 - (1 - step->overlap[i]) * exp(-at.height / slope);
+    }
+    s->top = coarse;
+    return STAIR_OK;
+}
+
+/* A jump lands where more is already unstable: that is learned at the same alpha. */
+static void land(staircase *s)
+{
+    stair_step *step = new_step(s, "weak");
+    if (!step) return;
+    describe(s, step);
+    step->jump = true;
+    step->alpha = s->top.alpha;
+    step->error = s->point->alpha_error;
+}
+
+/* Walks until the next step, or to the end; `found` tells which. */
+static stair_status walk(staircase *s, double start, bool *found)
+{
+    walk_point before = {.v = start, .alpha = s->top.alpha, .height = -INFINITY}, now;
+    *found = false;
+    s->jumping = false;
+    for (double v = start * FIRST; v > LAST_MEAN; v *= RATIO) {
+        STAIR_TRY(walk_to(s, v, false, &now));
+        if (!strcmp(s->point->stop, "iterations"))
+            return stair_fail(s->b->context, STAIR_NOT_CONVERGED, "no fixed point with mean 1 - Q = %g; residual %.2g", v,
+                              s->point->residual);
+        bool was = s->jumping;
+        s->jumping = now.alpha < s->top.alpha * (1 - SLACK) || (was && now.alpha < s->top.alpha);
+        if (now.alpha > s->top.alpha) s->top = now;
+        if (!s->jumping && now.height > 0) {
+            *found = true;
+            if (!was) return cross(s, before, now);
+            land(s);
+            return STAIR_OK;
+        }
+        if (now.alpha > MOST_ALPHA) return STAIR_OK;
+        before = now;
+    }
+    return STAIR_OK;
+}
+
+/* Everything is learned: the last branch ends in perfect recovery. */
+static stair_status last_step(staircase *s, double end_alpha)
+{
+    const stair_model *model = s->b->model;
+    stair_perfect limit;
+    if (model->info.prenoise > 0 || model->info.output_noisy) return STAIR_OK;
+    STAIR_TRY(stair_perfect_find(s->b->context, model, &s->b->symmetry, 512, 8, s->options->seed, &limit));
+    stair_step *step = new_step(s, "perfect");
+    if (!step) return STAIR_OK;
+    step->alpha = limit.alpha;
+    step->error = limit.error;
+    double identity[STAIR_SQUARE] = {0};
+    for (int i = 0; i < model->info.indices; i++) identity[i * (model->info.indices + 1)] = 1;
+    name_learned(model, identity, step);
+    for (int i = 0; i < model->info.indices; i++) step->overlap[i] = 1;
+    if (s->top.alpha > end_alpha * (1 + SLACK) && s->top.v > 10 * LAST_MEAN) {
+        walk_point fold;
+        STAIR_TRY(walk_to(s, s->top.v, true, &fold));
+        if (fold.alpha - 3 * s->point->alpha_error <= limit.alpha) return STAIR_OK;
+        step->alpha = fold.alpha;
+        step->error = s->point->alpha_error;
+        step->jump = true;
+        for (int i = 0; i < model->info.indices; i++) step->overlap[i] = s->point->q[i * (model->info.indices + 1)];
+    }
+    return STAIR_OK;
+}
+
+static stair_status never_learned(staircase *s)
+{
+    stair_step *step = new_step(s, "weak");
+    int p = s->b->model->info.indices, k = s->b->kernel;
+    double x[STAIR_SQUARE];
+    if (!step) return STAIR_OK;
+    for (int i = 0; i < p; i++)
+        for (int j = 0; j < p; j++) {
+            x[i * p + j] = 0;
+            for (int a = 0; a < k; a++) x[i * p + j] += s->b->rest[i * k + a] * s->b->rest[j * k + a];
+        }
+    describe(s, step);
+    name_learned(s->b->model, x, step);
+    step->alpha = INFINITY;
+    return STAIR_OK;
+}
+
+static stair_status climb(staircase *s, int steps)
+{
+    STAIR_TRY(first_step(s));
+    if (!isfinite(s->top.alpha)) return STAIR_OK;
+    double mean = 1;
+    for (int done = 1; done < steps || steps == 0; done++) {
+        bool found;
+        int learned = s->b->learned;
+        stair_branch_learn(s->b, s->point->leading.x, 0.1);
+        double start = (learned * mean + (s->b->learned - learned)) / s->b->learned;
+        int before = *s->count;
+        STAIR_TRY(walk(s, start, &found));
+        if (!found && s->b->kernel) return never_learned(s);
+        if (!found) return last_step(s, s->point->alpha);
+        if (*s->count == before) return STAIR_OK; /* no room */
+        mean = stair_branch_mean(s->b);
+    }
+    return STAIR_OK;
+}
+
+stair_status stair_threshold(stair_context *context, const stair_model *model, const stair_asymptotics_options *options,
+                             int steps, int capacity, stair_step *list, int *count)
+{
+    *count = 0;
+    STAIR_TRY(stair_asymptotics_check(context, options));
+    staircase s = {.options = options, .list = list, .capacity = capacity, .count = count};
+    s.b = malloc(sizeof *s.b);
+    s.point = malloc(sizeof *s.point);
+    stair_status status = s.b && s.point ? STAIR_OK : stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+    if (status == STAIR_OK) {
+        stair_branch_prepare(s.b, context, model, options);
+        status = climb(&s, steps);
+    }
+    free(s.b);
+    free(s.point);
+    return status;
+}

@@ -1,0 +1,155 @@
+/* stair_evolve: where state evolution ends, from either start.
+ *
+ * Uninformed, without side information: Q = 0 is a fixed point of every even model.  What side information
+ * lambda -> 0 reaches is found by asking for stability instead of waiting for growth: solve on the learned
+ * subspace, and as long as alpha times the leading eigenvalue of F on the rest exceeds 1, learn its range.
+ * Unlearned directions stay at exactly zero and there is no critical slowing down.  By monotonicity the
+ * fixed point at a smaller alpha lies below and may serve as the start.
+ *
+ * Informed: from V = 1e-6 along the ratios state evolution itself selects.  With side information nothing is
+ * ever unlearned and both starts iterate on all of Q. */
+#include "asymptotics/asymptotics.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define INFORMED 1e-6
+#define SEED     0.05 /* overlap along a direction that has just become unstable */
+
+stair_asymptotics_options stair_asymptotics_defaults(void)
+{
+    return (stair_asymptotics_options){.precision = 1e-3, .points = 0, .replicates = 16, .widening = 1.2, .inner = 0,
+                                       .side = 0, .tolerance = 0, .perfect = 1e-8, .max_iterations = 200, .seed = 1};
+}
+
+stair_status stair_asymptotics_check(stair_context *context, const stair_asymptotics_options *o)
+{
+    if (!(o->precision >= 1e-6 && o->precision <= 0.5))
+        return stair_fail(context, STAIR_BAD_INPUT, "precision must be between 1e-6 and 0.5, not %g", o->precision);
+    if (o->points < 0 || o->points > (int64_t)1 << 40)
+        return stair_fail(context, STAIR_BAD_INPUT, "points must be between 0 and 2^40, not %lld", (long long)o->points);
+    if (o->replicates < 2 || o->replicates > STAIR_MOST_REPLICATES)
+        return stair_fail(context, STAIR_BAD_INPUT, "replicates must be between 2 and %d, not %d", STAIR_MOST_REPLICATES,
+                          o->replicates);
+    if (!(o->widening >= 1 && o->widening <= 3))
+        return stair_fail(context, STAIR_BAD_INPUT, "widening must be between 1 and 3, not %g", o->widening);
+    if (!(o->side >= 0 && o->side < 1))
+        return stair_fail(context, STAIR_BAD_INPUT, "side must be between 0 and 1, 1 excluded, not %g", o->side);
+    if (!(o->inner >= 0 && o->inner <= 1) || !(o->tolerance >= 0) || !(o->perfect > 0) || o->max_iterations < 1)
+        return stair_fail(context, STAIR_BAD_INPUT, "inner, tolerance, perfect or max_iterations is out of range");
+    return STAIR_OK;
+}
+
+/* Errors of f fall like points^-0.7: 64000 give about 1e-3. */
+static size_t points_needed(const stair_asymptotics_options *o)
+{
+    double all = o->points ? (double)o->points : 64000 * pow(1e-3 / o->precision, 1.4);
+    size_t points = 16;
+    while ((double)points * o->replicates < 0.75 * all) points *= 2;
+    return points;
+}
+
+void stair_branch_prepare(stair_branch *b, stair_context *context, const stair_model *model,
+                          const stair_asymptotics_options *o)
+{
+    memset(b, 0, sizeof *b);
+    b->context = context;
+    b->model = model;
+    stair_symmetry_find(model, &b->symmetry);
+    b->fine = (stair_outer_rule){.points = points_needed(o), .replicates = o->replicates, .widening = o->widening,
+                                 .seed = o->seed, .channel = stair_channel_defaults()};
+    b->fine.channel.precision = o->inner > 0 ? o->inner : fmin(1e-2, 3 * o->precision);
+    b->fine.channel.seed = o->seed;
+    b->coarse = b->fine;
+    b->coarse.points = b->fine.points / 16 > 64 ? b->fine.points / 16 : b->fine.points < 64 ? b->fine.points : 64;
+    b->side = o->side;
+    b->tolerance = o->tolerance > 0 ? o->tolerance : 0.1 * o->precision;
+    b->perfect = o->perfect;
+    b->most_steps = o->max_iterations;
+    stair_branch_start(b);
+}
+
+void stair_branch_place(stair_branch *b, const double *q)
+{
+    stair_branch_start(b);
+    stair_branch_learn(b, q, 0);
+}
+
+/* Everything known: V small and of no particular shape. */
+static void start_everywhere(stair_branch *b, double rest)
+{
+    int p = b->model->info.indices;
+    double q[STAIR_SQUARE] = {0};
+    for (int i = 0; i < p; i++) q[i * (p + 1)] = 1 - rest;
+    stair_branch_place(b, q);
+}
+
+/* Learns until nothing more is unstable. */
+static stair_status climb(stair_branch *b, double alpha, stair_branch_point *point)
+{
+    int steps = 0;
+    if (b->learned)
+        STAIR_TRY(stair_branch_at_alpha(b, alpha, point));
+    else
+        STAIR_TRY(stair_branch_at_zero(b, 1e-6, point));
+    for (;;) {
+        steps += point->steps;
+        if (!b->kernel || !strcmp(point->stop, "iterations") || !(alpha * point->leading.value > 1)) break;
+        stair_branch_learn(b, point->leading.x, SEED);
+        STAIR_TRY(stair_branch_at_alpha(b, alpha, point));
+    }
+    point->steps = steps;
+    return STAIR_OK;
+}
+
+static stair_status run(stair_branch *b, double alpha, bool informed, const double *from, stair_branch_point *point)
+{
+    int p = b->model->info.indices;
+    memset(point, 0, sizeof *point);
+    point->stop = "converged";
+    if (alpha == 0 && b->side == 0 && !informed) return STAIR_OK; /* Q = 0, exactly */
+    if (from)
+        stair_branch_place(b, from);
+    else if (informed)
+        start_everywhere(b, INFORMED);
+    else if (b->side > 0)
+        start_everywhere(b, 1 - fmin(0.5, b->side));
+    if (informed && alpha == 0 && b->side == 0) {
+        memset(point->q, 0, sizeof(double) * (size_t)(p * p));
+        return STAIR_OK;
+    }
+    STAIR_TRY(climb(b, alpha, point));
+    for (int i = 0; i < p * p && !strcmp(point->stop, "perfect"); i++) point->q[i] = i % (p + 1) == 0;
+    for (int i = 0; i < p * p && !strcmp(point->stop, "zero"); i++) point->q[i] = 0;
+    return STAIR_OK;
+}
+
+stair_status stair_evolve(stair_context *context, const stair_model *model, const stair_asymptotics_options *options,
+                          double alpha, bool informed, const double *from, stair_evolution *result)
+{
+    STAIR_TRY(stair_asymptotics_check(context, options));
+    if (!(alpha >= 0 && alpha < 1e9)) return stair_fail(context, STAIR_BAD_INPUT, "alpha must not be negative, or %g", alpha);
+    size_t cells = (size_t)(model->info.indices * model->info.indices);
+    stair_branch *b = malloc(sizeof *b);
+    stair_branch_point *point = malloc(sizeof *point);
+    stair_status status = b && point ? STAIR_OK : stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+    if (status == STAIR_OK) {
+        stair_branch_prepare(b, context, model, options);
+        status = run(b, alpha, informed, from, point);
+    }
+    if (status == STAIR_OK) {
+        memcpy(result->q, point->q, cells * sizeof(double));
+        memcpy(result->q_error, point->q_error, cells * sizeof(double));
+        result->iterations = point->steps;
+        result->residual = point->residual;
+        result->stop = point->stop;
+        status = stair_errors_at(context, model, options, result->q, &result->errors);
+    }
+    free(b);
+    free(point);
+    if (status == STAIR_OK && !strcmp(result->stop, "iterations"))
+        return stair_fail(context, STAIR_NOT_CONVERGED, "state evolution at alpha = %g stopped after %d iterations, residual %.2g",
+                          alpha, result->iterations, result->residual);
+    return status;
+}
