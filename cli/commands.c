@@ -4,10 +4,12 @@
 #include <string.h>
 
 extern const cli_command command_models, command_channel, command_diagnose, command_bench, command_man,
-    command_sgd, command_train, command_tokenize;
+    command_sgd, command_train, command_tokenize, command_threshold, command_evolve, command_entropy,
+    command_figure;
 
 const cli_command *const command_table[] = {
-    &command_models,   &command_channel, &command_sgd,  &command_train,
+    &command_models,   &command_threshold, &command_evolve, &command_entropy, &command_figure,
+    &command_channel, &command_sgd,  &command_train,
     &command_tokenize, &command_diagnose, &command_bench, &command_man, NULL,
 };
 

@@ -7,7 +7,8 @@
 #define FIELD(title, type, field) .name = title, .kind = type, .offset = offsetof(cli_options, field)
 
 static const char *const scales[] = {"dim", "rank", NULL}, *const paddings[] = {"full", "batch", NULL},
-                        *const decays[] = {"torch", "paper", NULL};
+                        *const decays[] = {"torch", "paper", NULL},
+                        *const starting_points[] = {"both", "uninformed", "informed", NULL};
 
 /* clang-format off: one option, one line */
 const cli_option option_table[] = {
@@ -81,6 +82,24 @@ const cli_option option_table[] = {
     {FIELD("settle", OPTION_DOUBLE, settle), .value = "X", .text = "similarity above which a layer counts as learned",
      .low = 0, .high = 1},
     {FIELD("seeds", OPTION_INT, seeds), .value = "K", .text = "runs, with seeds N, N+1, ...", .low = 1, .high = 100000},
+    /* asymptotics */
+    {FIELD("set", OPTION_TEXTS, set), .value = "KEY=LIST", .text = "a grid: one model for each value of a model key",
+     .take = 1},
+    {FIELD("from", OPTION_TEXT, from), .value = "NAME", .text = "start: both, uninformed or informed",
+     .choices = starting_points},
+    {FIELD("side", OPTION_DOUBLE, side), .value = "X", .text = "side information lambda", .low = 0, .high = 0.999999},
+    {FIELD("steps", OPTION_INT, steps), .value = "K", .text = "stop after K weak-recovery steps, 0 for all", .low = 0,
+     .high = 1000},
+    {FIELD("samples", OPTION_INT, samples), .value = "N",
+     .text = "samples of the outer expectation, 0 to follow --precision", .low = 0, .high = 1e12},
+    {FIELD("replicates", OPTION_INT, replicates), .value = "N", .text = "independent parts of the outer expectation",
+     .low = 2, .high = 64},
+    {FIELD("widening", OPTION_DOUBLE, widening), .value = "X", .text = "draw samples that much wider than the Gaussian",
+     .low = 1, .high = 3},
+    {FIELD("inner", OPTION_DOUBLE, inner), .value = "X", .text = "precision of the channel, 0 to follow --precision",
+     .low = 0, .high = 1},
+    {FIELD("max-iterations", OPTION_INT, max_iterations), .value = "N", .text = "most iterations of state evolution",
+     .low = 1, .high = 1e9},
     /* how to run and report */
     {FIELD("checkpoint", OPTION_PATH, checkpoint), .value = "FILE",
      .text = "keep the state of run k in FILE.k [OUT.state]", .how = true},

@@ -63,6 +63,11 @@ typedef struct {
     const char *decay, *scale, *padding, *classes;
     const char *data, *vocab, *test, *weights, *predict, *save, *checkpoint;
 
+    int64_t steps, samples, replicates, max_iterations;
+    double side, widening, inner;
+    const char *from;
+    option_texts set;
+
     int64_t threads;
     bool json, csv, force, quiet, help;
     const char *out;

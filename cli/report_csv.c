@@ -61,6 +61,7 @@ static void write_cell(FILE *file, const cli_column *column, const cli_cell *val
         fprintf(file, "%" PRId64, value->integer);
         return;
     case CELL_TEXT:
+    case CELL_INTS:
         write_text(file, value->text);
         return;
     case CELL_BOOL:

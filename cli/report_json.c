@@ -5,6 +5,7 @@
 #include "text_sink.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define STYLE (JSON_REAL_PRECISION(17) | JSON_ENSURE_ASCII)
@@ -63,6 +64,20 @@ static json_t *array_to_json(const double *values, const int *shape, int rank)
     return array;
 }
 
+static json_t *ints_to_json(const char *text)
+{
+    json_t *array = json_array();
+    char *end;
+    for (long number = strtol(text, &end, 10); end != text; number = strtol(text, &end, 10)) {
+        text = end;
+        if (json_array_append_new(array, json_integer(number))) {
+            json_decref(array);
+            return NULL;
+        }
+    }
+    return array;
+}
+
 static json_t *cell_to_json(const cli_column *column, const cli_cell *value)
 {
     if (column->rank) return array_to_json(value->array, column->shape, column->rank);
@@ -75,6 +90,8 @@ static json_t *cell_to_json(const cli_column *column, const cli_cell *value)
         return value->text ? json_string(value->text) : json_null();
     case CELL_BOOL:
         return json_boolean(value->truth);
+    case CELL_INTS:
+        return ints_to_json(value->text);
     }
     return NULL;
 }

@@ -26,7 +26,7 @@ static stair_status add_column(stair_context *context, archive *into, int c, con
              : column->kind == CELL_BOOL ? "|b1"
                                          : "<f8");
     if (column->kind == CELL_BOOL) size = 1;
-    if (column->kind == CELL_TEXT) {
+    if (column->kind == CELL_TEXT || column->kind == CELL_INTS) {
         snprintf(descr, sizeof descr, "<U%d", column->width);
         size = 4 * (size_t)column->width;
     }
@@ -59,7 +59,7 @@ static stair_status row(cli_report *report, cli_sink *sink, const cli_cell *cell
     for (int c = 0; c < report->count; c++) {
         const cli_column *column = &report->columns[c];
         if (!(column->where & IN_NPZ)) continue;
-        if (column->kind == CELL_TEXT)
+        if (column->kind == CELL_TEXT || column->kind == CELL_INTS)
             STAIR_TRY(append_text(context, into, c, column, cells[c].text));
         else /* the union lies in memory as its member does */
             STAIR_TRY(stair_npz_append(context, into->npz, into->member[c],

@@ -82,6 +82,7 @@ static void print_cell(const cli_column *column, const cli_cell *value, char *te
         snprintf(text, CELL, "%" PRId64, value->integer);
         return;
     case CELL_TEXT:
+    case CELL_INTS:
         snprintf(text, CELL, "%s", value->text ? value->text : "-");
         return;
     case CELL_BOOL:

@@ -472,6 +472,8 @@ stair_status stair_branch_at_zero(stair_branch *b, double precision, stair_branc
              : stair_outer_evaluate(b->context, b->model, &b->fine, q, b->rest, &outer);
     b->calls += outer.calls;
     if (status == STAIR_OK) stair_operator_leading(&outer, &b->symmetry, b->rest, &point->leading);
+    if (grid) /* errors of the channel, averaged over a few dozen nodes that count */
+        point->leading.error = hypot(point->leading.error, 0.2 * outer.inner * point->leading.value);
     stair_outer_destroy(&outer);
     return status;
 }

@@ -25,6 +25,7 @@
 #define SHRINK     0.8
 #define TURN       0.3 /* of the grid, so that no node has two tokens tied */
 #define LEAST_STEP 0.02
+#define COSTLY     1e-3 /* precision where the hidden integral has more than two dimensions */
 #define MOST_SHELL 600
 #define MOST_HERMITE 60000 /* nodes: ten coordinates */
 #define CELLS (STAIR_MAX_INDICES * STAIR_MAX_TOKENS)
@@ -253,11 +254,13 @@ stair_status stair_label_grid_evaluate(stair_context *context, const stair_model
     if (!job) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
     *job = (grid_job){.model = model, .channel = *channel, .p = model->info.indices, .m = model->info.tokens};
     outer->calls = 0;
-    outer->inner = 0;
-    job->channel.precision = fmax(1e-12, 0.1 * precision);
     stair_status status = open_any(context, model, &job->fibre);
     if (status == STAIR_OK) {
         job->free_rows = job->fibre.free_rows;
+        bool costly = job->fibre.dim > 2; /* there the channel cannot be as accurate as the grid */
+        if (costly) precision = fmax(precision, COSTLY);
+        job->channel.precision = costly ? precision : fmax(1e-12, 0.1 * precision);
+        outer->inner = is_point(&job->fibre) ? 0 : job->channel.precision;
         if (job->fibre.dim == 2) job->channel.method = "nested"; /* accuracy is worth more than speed here */
         choose_free_value(job);
         for (int i = 0; i < job->p; i++) job->identity[i * (job->p + 1)] = 1;

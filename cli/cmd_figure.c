@@ -1,0 +1,236 @@
+/* stair figure: figures from fresh computation, with their numbers beside them. */
+#include "asymptotics.h"
+#include "progress.h"
+#include "report.h"
+#include "core/atomic_file.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define DEFAULT_MODEL "attention:layers=2,tokens=2,rank=1,skip=1"
+#define MOST_STEPS    16
+#define MOST_INDICES  24
+#define MOST_POINTS   256
+
+typedef struct {
+    cli_request *request;
+    stair_model *model;
+    stair_model_info info;
+    const char *folder;
+    stair_step steps[MOST_STEPS];
+    int step_count, point_count;
+    double alpha[MOST_POINTS];
+    double q[MOST_POINTS][MOST_INDICES], q_error[MOST_POINTS][MOST_INDICES]; /* diagonals */
+    stair_errors errors[MOST_POINTS];
+} figure_job;
+
+static void defaults(cli_options *o)
+{
+    asymptotics_defaults(o);
+    o->precision = 5e-3;
+    o->out = "out";
+}
+
+/* Points where the curve bends: evenly spread, and a few just beyond each step. */
+static void choose_alphas(figure_job *job)
+{
+    double last = 0, *at = job->alpha;
+    int n = 0;
+    for (int k = 0; k < job->step_count; k++)
+        if (isfinite(job->steps[k].alpha)) last = fmax(last, job->steps[k].alpha);
+    for (int i = 0; i <= 24; i++) at[n++] = 1.2 * last * i / 24;
+    for (int k = 0; k < job->step_count; k++)
+        for (int i = -1; i <= 2; i++)
+            if (isfinite(job->steps[k].alpha)) at[n++] = job->steps[k].alpha * (1 + 0.012 * i);
+    for (int i = 1; i < n; i++) /* insertion sort */
+        for (int j = i; j > 0 && at[j] < at[j - 1]; j--) {
+            double swap = at[j];
+            at[j] = at[j - 1];
+            at[j - 1] = swap;
+        }
+    job->point_count = n;
+}
+
+static stair_status compute(figure_job *job, cli_progress *progress)
+{
+    stair_context *context = job->request->context;
+    stair_asymptotics_options how = asymptotics_wanted(&job->request->options);
+    int p = job->info.indices;
+    double q[2][MOST_INDICES * MOST_INDICES], error[MOST_INDICES * MOST_INDICES];
+    bool usable = false;
+    progress_stage(progress, 0, 0.3, 1);
+    STAIR_TRY(stair_threshold(context, job->model, &how, 0, MOST_STEPS, job->steps, &job->step_count));
+    choose_alphas(job);
+    for (int i = 0; i < job->point_count; i++) {
+        stair_evolution result = {.q = q[i % 2], .q_error = error};
+        progress_stage(progress, 0.3 + 0.7 * i / job->point_count, 0.7 / job->point_count, 1);
+        stair_status status = stair_evolve(context, job->model, &how, job->alpha[i], false, usable ? q[(i + 1) % 2] : NULL, &result);
+        if (status != STAIR_OK && status != STAIR_NOT_CONVERGED) return status;
+        usable = !strcmp(result.stop, "converged");
+        for (int k = 0; k < p; k++) {
+            job->q[i][k] = result.q[k * (p + 1)];
+            job->q_error[i][k] = result.q_error[k * (p + 1)];
+        }
+        job->errors[i] = result.errors;
+    }
+    return STAIR_OK;
+}
+
+static stair_status write_csv(figure_job *job)
+{
+    stair_context *context = job->request->context;
+    char path[4096];
+    stair_atomic_file out;
+    snprintf(path, sizeof path, "%s/staircase.csv", job->folder);
+    STAIR_TRY(stair_atomic_open(context, path, true, &out));
+    fprintf(out.file, "alpha");
+    for (int k = 1; k <= job->info.indices; k++) fprintf(out.file, ",Q%d%d,Q%d%d_error", k, k, k, k);
+    fprintf(out.file, ",bayes,bayes_error,plugin,plugin_error,weights\n");
+    for (int i = 0; i < job->point_count; i++) {
+        fprintf(out.file, "%.17g", job->alpha[i]);
+        for (int k = 0; k < job->info.indices; k++) fprintf(out.file, ",%.17g,%.3g", job->q[i][k], job->q_error[i][k]);
+        const stair_errors *e = &job->errors[i];
+        fprintf(out.file, ",%.17g,%.3g,%.17g,%.3g,%.17g\n", e->bayes, e->bayes_error, e->plugin, e->plugin_error, e->weights);
+    }
+    return stair_atomic_commit(context, &out);
+}
+
+static void write_script(const figure_job *job, FILE *to)
+{
+    int p = job->info.indices;
+    static const char *const colours[] = {"#1f5fa8", "#c23b22", "#2f8f4e", "#7a4fa3", "#b8860b", "#008b8b"};
+    for (int pass = 0; pass < 2; pass++) {
+        fprintf(to, pass ? "set terminal pdfcairo size 5in,3.4in font 'Helvetica,11'\n"
+                         : "set terminal pngcairo size 1500,1020 font 'Helvetica,26' linewidth 2\n");
+        fprintf(to, "set output '%s/staircase.%s'\n", job->folder, pass ? "pdf" : "png");
+        fprintf(to, "set datafile separator ','\nset key left center Left reverse samplen 2\nset border 3\n"
+                    "set tics nomirror out\nset xlabel 'samples per dimension {/Symbol a}'\nset ylabel 'overlap, error'\n"
+                    "set xrange [0:%.17g]\nset yrange [0:1.04]\nunset arrow\nunset label\n",
+                job->alpha[job->point_count - 1]);
+        for (int k = 0; k < job->step_count; k++)
+            if (isfinite(job->steps[k].alpha))
+                fprintf(to, "set arrow from first %.17g, graph 0 to first %.17g, graph 1 nohead dt 3 lc rgb '#888888'\n",
+                        job->steps[k].alpha, job->steps[k].alpha);
+        fprintf(to, "plot ");
+        for (int k = 0; k < p; k++)
+            fprintf(to, "'%s/staircase.csv' skip 1 using 1:%d with lines lw 2.5 lc rgb '%s' title 'Q_{%d%d}', ", job->folder,
+                    2 + 2 * k, colours[k % 6], k + 1, k + 1);
+        fprintf(to, "'' skip 1 using 1:%d with lines lw 2.5 lc rgb 'black' title 'Bayes error', "
+                    "'' skip 1 using 1:%d with lines lw 2 dt 2 lc rgb 'black' title 'plug-in error'\n",
+                2 + 2 * p, 4 + 2 * p);
+        fprintf(to, "unset output\n");
+    }
+}
+
+static stair_status draw(figure_job *job)
+{
+    stair_context *context = job->request->context;
+    FILE *plot = popen("gnuplot", "w");
+    if (!plot) return stair_fail(context, STAIR_FAILED, "gnuplot: %s", strerror(errno));
+    write_script(job, plot);
+    if (pclose(plot) != 0)
+        return stair_fail(context, STAIR_FAILED, "gnuplot could not draw %s/staircase.png; is gnuplot installed?", job->folder);
+    return STAIR_OK;
+}
+
+static void list_learned(const stair_step *step, char *text, size_t size)
+{
+    size_t used = 0;
+    for (int k = 0; k < step->learn_count && used < size; k++)
+        used += (size_t)snprintf(text + used, size - used, "%s%d", k ? " " : "", step->learns[k]);
+}
+
+static void say(cli_report *report, const figure_job *job)
+{
+    report_note(report, "\nWith N samples in dimension D and alpha = N/D, ");
+    for (int k = 0; k < job->step_count; k++) {
+        const stair_step *step = &job->steps[k];
+        char learned[64] = "";
+        list_learned(step, learned, sizeof learned);
+        if (!strcmp(step->kind, "perfect"))
+            report_note(report, "and all weights are recovered exactly from alpha = %.4g on.\n", step->alpha);
+        else if (isfinite(step->alpha))
+            report_note(report, "%s %s is learned from alpha = %.4g on, ", job->info.layers > 1 ? "layer" : "index", learned,
+                        step->alpha);
+    }
+    report_note(report, "Written: %s/staircase.png, .pdf and .csv\n", job->folder);
+}
+
+static stair_status print_steps(cli_report *report, const figure_job *job)
+{
+    for (int k = 0; k < job->step_count; k++) {
+        char learned[64] = "";
+        list_learned(&job->steps[k], learned, sizeof learned);
+        STAIR_TRY(report_row(report, (cli_cell[]){{.text = job->steps[k].kind},
+                                                  {.real = job->steps[k].alpha},
+                                                  {.real = job->steps[k].error},
+                                                  {.text = learned}}));
+    }
+    say(report, job);
+    return STAIR_OK;
+}
+
+static stair_status make(figure_job *job)
+{
+    static const cli_column columns[] = {
+        {.name = "kind", .heading = "step", .kind = CELL_TEXT, .where = IN_ALL, .width = 8},
+        {.name = "alpha", .heading = "alpha", .where = IN_ALL, .digits = 6, .fixed = true},
+        {.name = "error", .heading = "error", .where = IN_ALL},
+        {.name = "learns", .heading = "learns", .kind = CELL_INTS, .where = IN_ALL, .width = 64}};
+    cli_report *report;
+    cli_progress progress;
+    STAIR_TRY(report_open(job->request, columns, 4, &report));
+    progress_start(&progress, job->request->context, job->request->options.quiet);
+    stair_status status = compute(job, &progress);
+    progress_finish(&progress);
+    if (status == STAIR_OK) status = write_csv(job);
+    if (status == STAIR_OK) status = draw(job);
+    if (status == STAIR_OK) status = print_steps(report, job);
+    return report_close(&report, status);
+}
+
+static stair_status run(cli_request *request)
+{
+    stair_context *context = request->context;
+    const char *name = request->parse.count ? request->parse.words[0] : "all";
+    stair_asymptotics_options how = asymptotics_wanted(&request->options);
+    if (strcmp(name, "all") && strcmp(name, "staircase-curve"))
+        return stair_fail(context, STAIR_BAD_INPUT, "unknown figure '%.80s'; did you mean staircase-curve?", name);
+    STAIR_TRY(stair_asymptotics_check(context, &how));
+    figure_job *job = calloc(1, sizeof *job);
+    if (!job) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+    *job = (figure_job){.request = request, .folder = request->options.out};
+    request->options.out = NULL; /* a folder here: reports have nothing to write there */
+    stair_status status = strpbrk(job->folder, "'\\\n") || strlen(job->folder) > 3000
+                              ? stair_fail(context, STAIR_BAD_INPUT, "--out: a folder without quotes or backslashes, please")
+                              : STAIR_OK;
+    if (status == STAIR_OK && mkdir(job->folder, 0777) != 0 && errno != EEXIST)
+        status = stair_fail(context, STAIR_BAD_INPUT, "--out %s: %s", job->folder, strerror(errno));
+    if (status == STAIR_OK)
+        status = stair_model_create(context, request->parse.count > 1 ? request->parse.words[1] : DEFAULT_MODEL, &job->model);
+    if (status == STAIR_OK) {
+        job->info = stair_model_describe(job->model);
+        status = make(job);
+    }
+    stair_model_destroy(&job->model);
+    free(job);
+    return status;
+}
+
+static const char *const names[] = {"precision", "samples", "replicates", "widening", "inner", "max-iterations",
+                                    COMMON_OPTIONS, NULL};
+
+const cli_command command_figure = {
+    .name = "figure",
+    .words = "NAME|all [MODEL]",
+    .summary = "Figures from fresh computation: png, pdf and csv in the folder --out",
+    .details = "staircase-curve: overlaps and errors against alpha, the steps marked.\n",
+    .examples = "stair figure staircase-curve --out out\n",
+    .options = names,
+    .most_words = 2,
+    .defaults = defaults,
+    .run = run,
+};

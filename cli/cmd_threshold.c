@@ -1,0 +1,141 @@
+/* stair threshold: the staircase of a model, or of a grid of models. */
+#include "asymptotics.h"
+#include "grid.h"
+#include "progress.h"
+#include "report.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_STEPS 32
+enum { MODEL, KIND, ALPHA, ERROR, LEARNS, JUMP, EIGENVALUE, EIGENVALUE_ERROR, OVERLAP, DIRECTION, COLUMNS };
+
+typedef struct {
+    double count, missed;
+    double perfect[MOST_STEPS]; /* kinds: pointers do not outlive the process */
+    stair_step steps[MOST_STEPS];
+} staircase_row;
+
+static void defaults(cli_options *o) { asymptotics_defaults(o); }
+
+static void fill_columns(const stair_model_info *info, bool grid, cli_column *columns)
+{
+    columns[MODEL] = (cli_column){.name = "model", .heading = "model", .kind = CELL_TEXT, .width = 120,
+                                  .where = grid ? IN_ALL : 0};
+    columns[KIND] = (cli_column){.name = "kind", .heading = "step", .kind = CELL_TEXT, .where = IN_ALL, .width = 8};
+    columns[ALPHA] = (cli_column){.name = "alpha", .heading = "alpha", .where = IN_ALL, .digits = 8, .fixed = true};
+    columns[ERROR] = (cli_column){.name = "error", .heading = "error", .where = IN_ALL};
+    columns[LEARNS] = (cli_column){.name = "learns", .kind = CELL_INTS, .where = IN_ALL, .width = 64,
+                                   .heading = info->layers > 1 ? "learns layer" : "learns index"};
+    columns[JUMP] = (cli_column){.name = "jump", .kind = CELL_BOOL, .where = IN_DATA};
+    columns[EIGENVALUE] = (cli_column){.name = "eigenvalue", .heading = "eigenvalue", .where = IN_ALL, .digits = 6};
+    columns[EIGENVALUE_ERROR] = (cli_column){.name = "eigenvalue_error", .where = IN_DATA};
+    columns[OVERLAP] = (cli_column){.name = "overlap", .heading = "|Q| before", .where = IN_ALL, .digits = 4, .fixed = true,
+                                    .rank = 1, .shape = {info->indices}};
+    columns[DIRECTION] = (cli_column){.name = "direction", .where = IN_DATA, .rank = 1, .shape = {info->indices}};
+}
+
+static stair_status write_step(cli_report *report, const char *model, const stair_step *step)
+{
+    char learns[128] = "";
+    size_t used = 0;
+    bool weak = !strcmp(step->kind, "weak");
+    for (int k = 0; k < step->learn_count; k++)
+        used += (size_t)snprintf(learns + used, sizeof learns - used, "%s%d", k ? " " : "", step->learns[k]);
+    cli_cell cells[COLUMNS] = {
+        [MODEL] = {.text = model},
+        [KIND] = {.text = step->kind},
+        [ALPHA] = {.real = step->alpha},
+        [ERROR] = {.real = step->error},
+        [LEARNS] = {.text = learns},
+        [JUMP] = {.truth = step->jump},
+        [EIGENVALUE] = {.real = weak ? step->eigenvalue : NAN},
+        [EIGENVALUE_ERROR] = {.real = weak ? step->eigenvalue_error : NAN},
+        [OVERLAP] = {.array = step->overlap},
+        [DIRECTION] = {.array = step->direction},
+    };
+    return report_row(report, cells);
+}
+
+static stair_status compute(cli_request *request, cli_grid *grid, size_t m)
+{
+    stair_asymptotics_options how = asymptotics_wanted(&request->options);
+    staircase_row *row = (staircase_row *)grid_row(grid, m);
+    stair_model *model;
+    int count = 0;
+    STAIR_TRY(stair_model_create(request->context, grid->specs[m], &model));
+    stair_status status = stair_threshold(request->context, model, &how, (int)request->options.steps, MOST_STEPS, row->steps, &count);
+    stair_model_destroy(&model);
+    row->count = count;
+    row->missed = status == STAIR_NOT_CONVERGED;
+    for (int k = 0; k < count; k++) {
+        row->perfect[k] = !strcmp(row->steps[k].kind, "perfect");
+        row->steps[k].kind = NULL;
+    }
+    return status == STAIR_NOT_CONVERGED ? STAIR_OK : status;
+}
+
+static stair_status all(cli_request *request, cli_grid *grid, cli_report *report, cli_progress *progress)
+{
+    for (size_t m = 0; m < grid->models; m++) {
+        staircase_row *row = (staircase_row *)grid_row(grid, m);
+        progress_stage(progress, (double)m, 1, grid->models > 1 ? (double)grid->models : 0);
+        if (m >= grid->done) {
+            STAIR_TRY(compute(request, grid, m));
+            STAIR_TRY(grid_keep(grid));
+        }
+        for (int k = 0; k < (int)row->count; k++) {
+            stair_step step = row->steps[k];
+            step.kind = row->perfect[k] != 0 ? "perfect" : "weak";
+            STAIR_TRY(write_step(report, grid->specs[m], &step));
+            if (step.jump) report_note(report, "the overlap jumps at alpha = %.6g\n", step.alpha);
+        }
+        if (row->missed != 0)
+            return stair_fail(request->context, STAIR_NOT_CONVERGED, "the staircase could not be followed to its end; %s",
+                              "raise --max-iterations or --samples");
+    }
+    return STAIR_OK;
+}
+
+static stair_status run(cli_request *request)
+{
+    stair_asymptotics_options how = asymptotics_wanted(&request->options);
+    stair_model_info info = stair_model_describe(request->model);
+    cli_column columns[COLUMNS];
+    cli_report *report;
+    cli_progress progress;
+    cli_grid grid;
+    STAIR_TRY(stair_asymptotics_check(request->context, &how));
+    STAIR_TRY(grid_open(request, 1, (sizeof(staircase_row) + 7) / 8, &grid));
+    fill_columns(&info, grid.models > 1, columns);
+    stair_status status = report_open(request, columns, COLUMNS, &report);
+    if (status == STAIR_OK) {
+        progress_start(&progress, request->context, request->options.quiet);
+        status = all(request, &grid, report, &progress);
+        progress_finish(&progress);
+        status = report_close(&report, status);
+    }
+    grid_close(&grid, status == STAIR_OK || status == STAIR_NOT_CONVERGED);
+    return status;
+}
+
+static const char *const names[] = {"steps", ASYMPTOTICS_OPTIONS, NULL};
+
+const cli_command command_threshold = {
+    .name = "threshold",
+    .words = "MODEL",
+    .summary = "The whole staircase: every weak-recovery step, what it learns, perfect recovery",
+    .details = "alpha is samples per dimension, each with its error.  A weak step is where alpha times the\n"
+               "leading eigenvalue of the weak-recovery operator passes 1 on the branch already learned;\n"
+               "`direction` is the diagonal of its eigenvector.  --set skip=0.5,1,2 makes a grid; with --out\n"
+               "finished points are kept in FILE.state and --resume goes on from there.\n",
+    .examples = "stair threshold attention:layers=2,skip=1\n"
+                "stair threshold attention:layers=2 --set skip=0.5,1,2 --steps 1 --json\n",
+    .options = names,
+    .most_words = 1,
+    .needs_model = true,
+    .defaults = defaults,
+    .run = run,
+};

@@ -1,0 +1,181 @@
+/* Models from --set, and the checkpoint of finished points.
+ *
+ * The checkpoint is one file, rewritten whole after each point (train/state_file.h: checksum, fingerprint of
+ * the request, the one before is kept).  Rows come back bit for bit, so a resumed run prints the same bytes. */
+#include "grid.h"
+#include "train/state_file.h"
+#include "training.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_SPEC   1024
+#define MOST_MODELS 100000
+
+/* spec with `key` set to `value`; a key it does not have is appended, for the model to refuse by name. */
+static char *with_key(const char *spec, const char *key, const char *value)
+{
+    char *out = malloc(MOST_SPEC);
+    size_t length = strlen(key);
+    const char *at;
+    if (!out) return NULL;
+    for (at = strchr(spec, ':'); at; at = strchr(at + 1, ','))
+        if (!strncmp(at + 1, key, length) && at[1 + length] == '=') break;
+    const char *rest = at ? strchr(at + 1, ',') : NULL;
+    int used = at ? snprintf(out, MOST_SPEC, "%.*s%c%s=%s%s", (int)(at - spec), spec, *at, key, value, rest ? rest : "")
+                  : snprintf(out, MOST_SPEC, "%s%c%s=%s", spec, strchr(spec, ':') ? ',' : ':', key, value);
+    if (used < MOST_SPEC) return out;
+    free(out);
+    return NULL;
+}
+
+static stair_status multiply(cli_grid *grid, const char *key, char **values, size_t count)
+{
+    stair_context *context = grid->request->context;
+    if (count * grid->models > MOST_MODELS)
+        return stair_fail(context, STAIR_BAD_INPUT, "--set makes more than %d models", MOST_MODELS);
+    char **made = calloc(count * grid->models, sizeof *made);
+    if (!made) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+    bool failed = false;
+    for (size_t m = 0; m < grid->models; m++)
+        for (size_t v = 0; v < count; v++)
+            failed |= !(made[m * count + v] = with_key(grid->specs[m], key, values[v]));
+    for (size_t m = 0; m < grid->models; m++) free(grid->specs[m]);
+    free(grid->specs);
+    grid->specs = made;
+    grid->models *= count;
+    return failed ? stair_fail(context, STAIR_NO_MEMORY, "--set %s: out of memory", key) : STAIR_OK;
+}
+
+/* key=LIST: words between commas, or from:to:step. */
+static stair_status set_key(cli_grid *grid, const char *item)
+{
+    stair_context *context = grid->request->context;
+    const char *equals = strchr(item, '=');
+    if (!equals || equals == item || !equals[1])
+        return stair_fail(context, STAIR_BAD_INPUT, "--set needs KEY=V1,V2,..., not '%.80s'", item);
+    char text[MOST_SPEC], *values[MOST_SPEC / 2], key[64];
+    size_t count = 0;
+    snprintf(key, sizeof key, "%.*s", (int)(equals - item), item);
+    if (strchr(equals, ':')) {
+        static const cli_option entry = {.name = "set", .low = -1e300, .high = 1e300};
+        option_list list = {0};
+        stair_status status = option_list_read(context, &entry, equals + 1, &list);
+        size_t used = 0;
+        text[0] = 0;
+        for (size_t i = 0; status == STAIR_OK && i < list.count && used < sizeof text; i++)
+            used += (size_t)snprintf(text + used, sizeof text - used, "%s%.15g", i ? "," : "", list.values[i]);
+        free(list.values);
+        STAIR_TRY(status);
+        if (used >= sizeof text) return stair_fail(context, STAIR_BAD_INPUT, "--set %s: too many values", key);
+    } else if (snprintf(text, sizeof text, "%s", equals + 1) >= (int)sizeof text)
+        return stair_fail(context, STAIR_BAD_INPUT, "--set %s: too many values", key);
+    for (char *word = strtok(text, ","); word; word = strtok(NULL, ",")) values[count++] = word;
+    if (!count) return stair_fail(context, STAIR_BAD_INPUT, "--set %s: no values", key);
+    return multiply(grid, key, values, count);
+}
+
+static stair_status make_models(cli_grid *grid)
+{
+    cli_request *request = grid->request;
+    grid->models = 1;
+    grid->specs = calloc(1, sizeof *grid->specs);
+    if (grid->specs) grid->specs[0] = malloc(MOST_SPEC);
+    if (!grid->specs || !grid->specs[0]) return stair_fail(request->context, STAIR_NO_MEMORY, "out of memory");
+    snprintf(grid->specs[0], MOST_SPEC, "%s", stair_model_spec(request->model));
+    for (int i = 0; i < request->options.set.count; i++) STAIR_TRY(set_key(grid, request->options.set.items[i]));
+    int indices = stair_model_describe(request->model).indices;
+    for (size_t m = 0; m < grid->models; m++) { /* refuse the last one before computing the first */
+        stair_model *model;
+        STAIR_TRY(stair_model_create(request->context, grid->specs[m], &model));
+        bool same = stair_model_describe(model).indices == indices;
+        stair_model_destroy(&model);
+        if (!same)
+            return stair_fail(request->context, STAIR_BAD_INPUT, "--set may not change the number of indices (%d): %.200s",
+                              indices, grid->specs[m]);
+    }
+    return STAIR_OK;
+}
+
+/* Whatever decides the numbers: command, models, options that say what to compute. */
+static uint64_t fingerprint(const cli_grid *grid)
+{
+    const cli_request *request = grid->request;
+    char value[4096];
+    uint64_t mark = stair_state_fingerprint(request->command->name);
+    for (size_t m = 0; m < grid->models; m++) mark = mark * 31 + stair_state_fingerprint(grid->specs[m]);
+    for (const char *const *name = request->command->options; *name; name++) {
+        const cli_option *entry = option_find(option_table, *name);
+        if (entry->how) continue;
+        option_to_text(entry, &request->options, value, sizeof value);
+        mark = mark * 31 + stair_state_fingerprint(value);
+    }
+    return mark;
+}
+
+static stair_status resume(cli_grid *grid)
+{
+    stair_context *context = grid->request->context;
+    const char *path = grid->request->options.checkpoint;
+    stair_state state;
+    bool found;
+    if (!path) return stair_fail(context, STAIR_BAD_INPUT, "--resume needs --out or --checkpoint");
+    STAIR_TRY(stair_state_load(context, path, grid->fingerprint, &state, &found));
+    if (found) {
+        uint64_t done = 0;
+        stair_state_get(&state, &done, sizeof done);
+        if (done <= grid->rows) stair_state_get(&state, grid->table, (size_t)done * grid->row_size * sizeof(double));
+        bool bad = state.failed || done > grid->rows;
+        stair_state_free(&state);
+        if (bad) return stair_fail(context, STAIR_FAILED, "%s: checkpoint damaged; remove it to start again", path);
+        grid->done = (size_t)done;
+    }
+    return STAIR_OK;
+}
+
+stair_status grid_open(cli_request *request, size_t per_model, size_t row_size, cli_grid *grid)
+{
+    *grid = (cli_grid){.request = request, .row_size = row_size};
+    stair_status status = training_checkpoint(request);
+    if (status == STAIR_OK) status = make_models(grid);
+    if (status == STAIR_OK) {
+        grid->rows = per_model * grid->models;
+        grid->table = calloc(grid->rows ? grid->rows : 1, row_size * sizeof(double));
+        grid->fingerprint = fingerprint(grid);
+        if (!grid->table) status = stair_fail(request->context, STAIR_NO_MEMORY, "out of memory");
+    }
+    if (status == STAIR_OK && request->options.resume) status = resume(grid);
+    if (status != STAIR_OK) grid_close(grid, false);
+    return status;
+}
+
+double *grid_row(const cli_grid *grid, size_t row) { return grid->table + row * grid->row_size; }
+
+stair_status grid_keep(cli_grid *grid)
+{
+    const char *path = grid->request->options.checkpoint;
+    stair_state state = {0};
+    uint64_t done = ++grid->done;
+    if (!path) return STAIR_OK;
+    stair_state_put(&state, &done, sizeof done);
+    stair_state_put(&state, grid->table, grid->done * grid->row_size * sizeof(double));
+    stair_status status = stair_state_save(grid->request->context, path, grid->fingerprint, &state);
+    stair_state_free(&state);
+    return status;
+}
+
+void grid_close(cli_grid *grid, bool finished)
+{
+    const char *path = grid->request->options.checkpoint;
+    char old[4096];
+    if (finished && path) {
+        remove(path);
+        snprintf(old, sizeof old, "%s.old", path);
+        remove(old);
+    }
+    for (size_t m = 0; grid->specs && m < grid->models; m++) free(grid->specs[m]);
+    free(grid->specs);
+    free(grid->table);
+    *grid = (cli_grid){.request = grid->request};
+}

@@ -1,0 +1,26 @@
+/* Grids of models and what is known of them: `--set key=v1,v2` makes a list of models, every point of the
+ * grid is a row of doubles, and finished rows are kept in a checkpoint from which --resume goes on. */
+#ifndef STAIR_CLI_GRID_H
+#define STAIR_CLI_GRID_H
+
+#include "command.h"
+
+typedef struct {
+    cli_request *request;
+    char **specs; /* MODEL strings */
+    size_t models;
+    size_t rows, row_size; /* points in all; doubles of one */
+    double *table;         /* (rows, row_size) */
+    size_t done;           /* rows that are complete */
+    uint64_t fingerprint;
+} cli_grid;
+
+/* Models of the request and its --set; `per_model` points each.  Reads the checkpoint when resuming. */
+stair_status grid_open(cli_request *request, size_t per_model, size_t row_size, cli_grid *grid);
+double *grid_row(const cli_grid *grid, size_t row);
+/* Marks row `done` as complete and keeps it. */
+stair_status grid_keep(cli_grid *grid);
+/* `finished`: the results are out, the checkpoint goes. */
+void grid_close(cli_grid *grid, bool finished);
+
+#endif
