@@ -2,6 +2,7 @@
  *
  *   dim = 0        exact
  *   dim 1 to 4     lattice; where that does not converge, nested (dim 2) or sampling
+ *   dim = 2, rough nested at once: a lattice would not notice what it misses at the singular set
  *   otherwise      sampling
  *
  * One thread serves a sample from beginning to end, so results cannot depend on their number. */
@@ -10,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "channel/canonical.h"
 #include "channel/rules.h"
 #include "core/parallel.h"
 
@@ -148,13 +150,25 @@ static int candidate_rules(const stair_integrand *f, int forced, int *rules)
 {
     bool euclidean = f->dim == f->shape.free_rows * f->shape.tokens && !f->shape.residuals && f->fibre.charts == 1;
     bool fit[STAIR_RULES] = {[STAIR_RULE_EXACT] = f->dim == 0,
-                             [STAIR_RULE_LATTICE] = euclidean && f->dim > 0 && f->dim <= 4,
+                             [STAIR_RULE_LATTICE] = euclidean && !(f->fibre.rough && f->dim == 2) && f->dim > 0 && f->dim <= 4,
                              [STAIR_RULE_NESTED] = euclidean && f->dim == 2,
                              [STAIR_RULE_SAMPLING] = f->dim > 0};
     int count = 0;
     for (int k = 0; k < STAIR_RULES; k++)
         if (fit[k] && (forced < 0 || forced == k)) rules[count++] = k;
     return forced < 0 && count > 2 ? 2 : count; /* nested leaves nothing to sampling */
+}
+
+static stair_status check_covariance(stair_context *local, int p, const double *cov)
+{
+    for (int i = 0; i < p; i++)
+        for (int j = 0; j < p; j++) {
+            if (!isfinite(cov[i * p + j])) return stair_fail(local, STAIR_BAD_INPUT, "covariance entry %d is %g", i * p + j, cov[i * p + j]);
+            if (fabs(cov[i * p + j] - cov[j * p + i]) > 1e-12 * (fabs(cov[i * (p + 1)]) + fabs(cov[j * (p + 1)])))
+                return stair_fail(local, STAIR_BAD_INPUT, "covariance is not symmetric: entries (%d,%d) and (%d,%d) are %g and %g",
+                                  i + 1, j + 1, j + 1, i + 1, cov[i * p + j], cov[j * p + i]);
+        }
+    return STAIR_OK;
 }
 
 static stair_status evaluate_sample(stair_context *local, const channel_job *job, stair_worker *w, size_t i)
@@ -164,13 +178,15 @@ static stair_status evaluate_sample(stair_context *local, const channel_job *job
     const double *omega = job->omega + i * size, *cov = job->cov + (job->covs == 1 ? 0 : i) * square;
     for (size_t k = 0; k < size; k++)
         if (!isfinite(omega[k])) return stair_fail(local, STAIR_BAD_INPUT, "omega entry %zu is %g", k, omega[k]);
-    for (size_t k = 0; k < square; k++)
-        if (!isfinite(cov[k])) return stair_fail(local, STAIR_BAD_INPUT, "covariance entry %zu is %g", k, cov[k]);
-    STAIR_TRY(stair_fibre_open(local, job->labels + i * (size_t)job->model->info.label_size, omega, &f->fibre));
-    if (!stair_integrand_set(f, omega, cov)) return stair_fail(local, STAIR_BAD_INPUT, "covariance is not positive definite");
+    STAIR_TRY(check_covariance(local, f->shape.rows, cov));
+    double omega_here[STAIR_MAX_INDICES * STAIR_MAX_TOKENS], label_here[STAIR_MAX_TOKENS * STAIR_MAX_TOKENS];
+    stair_canonical canonical = stair_canonical_find(job->model, omega, job->labels + i * (size_t)job->model->info.label_size,
+                                                     omega_here, label_here);
+    STAIR_TRY(stair_fibre_open(local, label_here, omega_here, &f->fibre));
+    if (!stair_integrand_set(f, omega_here, cov)) return stair_fail(local, STAIR_BAD_INPUT, "covariance is not positive definite");
 
     stair_channel_result *r = job->result;
-    stair_posterior best = {.g = r->g ? r->g + i * size : w->spare.g, .dg = r->dg ? r->dg + i * size * size : w->spare.dg};
+    stair_posterior best = w->spare;
     int rules[STAIR_RULES], count = candidate_rules(f, job->method, rules), used = 0;
     double error = INFINITY;
     if (!count)
@@ -186,6 +202,8 @@ static stair_status evaluate_sample(stair_context *local, const channel_job *job
     }
     if (!isfinite(best.logz))
         return stair_fail(local, STAIR_UNSUPPORTED, "the posterior given this label could not be integrated");
+    stair_canonical_undo(job->model, &canonical, best.g, best.dg, r->g ? r->g + i * size : w->first.g,
+                         r->dg ? r->dg + i * size * size : w->first.dg);
     if (r->logz) r->logz[i] = best.logz;
     if (r->error) r->error[i] = error;
     if (r->nodes) r->nodes[i] = f->visited;

@@ -340,11 +340,12 @@ static bool add_coset(stair_worker *w, const lattice_plan *plan, double step, in
 
 /* The alias of the mean of all cosets from the last two differences.  Its dual vectors are longer than
  * those of the last difference by sqrt 2 and twice those of the one before; along each direction an
- * analytic integrand falls off at least exponentially, so it is no more than the square of the latter
- * or the further fall of the former, whichever is larger; half of that fall, lest it was chance. */
-static double alias_left(double before, double last, double sensitivity)
+ * analytic integrand falls off at least exponentially, so it should be well below the former and the square of
+ * the latter.  Neither is trusted further than that: an integrand can be kinder to one coset than to another. */
+static double alias_left(int dim, double before, double last, double sensitivity)
 {
-    return fmax(last * sqrt(fmin(1, last / before)), pow(before, 2.3) / sensitivity);
+    /* beyond two dimensions the last two lattices are shifts of one another, no finer together */
+    return fmax((dim > 2 ? 1.5 : 0.5) * last, before * before / sensitivity);
 }
 
 /* Doubles the cosets, then shrinks the step, until the alias is below half the precision.  The older
@@ -370,13 +371,14 @@ static double integrate(stair_worker *w, const stair_channel_options *options, c
             w->second.logz += scale;
             double difference = stair_posterior_distance(f, &w->first, &w->second);
             stair_moments_merge(f, &w->part[0], &w->part[1], 0);
+            double earlier = before;
+            before = difference;
+            if (done == 1) continue; /* one difference says nothing of its own reliability */
             stair_moments_finish(f, &w->part[0], out);
             out->logz += scale - log(2);
             double sensitivity = stair_posterior_sensitivity(f, out), noise = 5 * sensitivity * stair_integrand_rounding(f);
-            double alias = alias_left(before, difference, sensitivity);
+            double alias = alias_left(f->dim, earlier, difference, sensitivity);
             double truncation = stair_posterior_truncation(f, out, cutoff);
-            before = difference;
-            if (done == 1) continue; /* one difference says nothing of its own reliability */
             error = alias + truncation;
             /* below truncation or rounding the differences no longer tell of aliases */
             if (alias <= fmax(options->precision - truncation, fmax(noise, truncation))) return error;

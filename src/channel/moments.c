@@ -199,7 +199,7 @@ void stair_moments_finish(stair_integrand *f, const stair_moments *moments, stai
 #define VANISHING 1e-9 /* of its natural size: below this g or dg counts as zero */
 
 typedef struct {
-    double g, dg; /* Frobenius norms, bounded below */
+    double g, dg; /* Frobenius norms; the natural ones where they vanish */
     double natural_g, natural_dg;
 } posterior_size;
 
@@ -223,8 +223,10 @@ static posterior_size measure(const stair_integrand *f, const stair_posterior *o
     int size = f->size;
     double precision = total_precision(f);
     posterior_size s = {.natural_g = sqrt(precision), .natural_dg = precision};
-    s.g = fmax(norm(size, out->g, NULL), VANISHING * s.natural_g);
-    s.dg = fmax(norm(size * size, out->dg, NULL), VANISHING * s.natural_dg);
+    s.g = norm(size, out->g, NULL);
+    s.dg = norm(size * size, out->dg, NULL);
+    if (s.g < VANISHING * s.natural_g) s.g = s.natural_g; /* zero by symmetry: no relative error to chase */
+    if (s.dg < VANISHING * s.natural_dg) s.dg = s.natural_dg;
     return s;
 }
 
@@ -234,7 +236,12 @@ double stair_posterior_sensitivity(const stair_integrand *f, const stair_posteri
     return fmax(1, fmax(s.natural_g / s.g, s.natural_dg / s.dg));
 }
 
-double stair_integrand_rounding(const stair_integrand *f) { return 4e-16 * (1 + sqrt(total_precision(f))); }
+double stair_integrand_rounding(const stair_integrand *f)
+{
+    double largest = 1;
+    for (int i = 0; i < f->size; i++) largest = fmax(largest, fabs(f->offset[i]));
+    return 4e-16 * (1 + sqrt(total_precision(f)) + 2 * largest);
+}
 
 double stair_posterior_truncation(const stair_integrand *f, const stair_posterior *out, double cutoff)
 {

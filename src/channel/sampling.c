@@ -54,13 +54,13 @@ static void mode_covariance(int dim, const stair_mode *mode, double widen, doubl
         }
 }
 
-/* Prior on the free coordinates; the leading mode, much widened, on the others. */
+/* Prior on the free coordinates; the leading mode, much widened, on the others; all of the angles. */
 static void wide_component(const stair_integrand *f, const stair_mode *mode, double *centre, double *covariance)
 {
     int dim = f->dim, p = f->shape.rows, m = f->shape.tokens, free = f->shape.free_rows * m;
     mode_covariance(dim, mode, WIDE_AUX, covariance);
     for (int i = 0; i < dim; i++) {
-        centre[i] = mode->u[i];
+        centre[i] = i < dim - f->fibre.angles ? mode->u[i] : 0;
         for (int j = 0; j < dim; j++) {
             if (i >= free && j >= free) continue;
             covariance[i * dim + j] = 0;
@@ -68,6 +68,7 @@ static void wide_component(const stair_integrand *f, const stair_mode *mode, dou
             for (int k = 0; k <= i / m && k <= j / m; k++)
                 covariance[i * dim + j] += WIDEN * WIDEN * f->lower[(i / m) * p + k] * f->lower[(j / m) * p + k];
         }
+        for (int j = 0; j < dim && i >= dim - f->fibre.angles; j++) covariance[i * dim + j] = covariance[j * dim + i] = i == j;
         if (i >= free) continue;
         centre[i] = 0;
         for (int k = 0; k <= i / m; k++) centre[i] += f->lower[(i / m) * p + k] * f->offset[k * m + i % m];
@@ -95,6 +96,9 @@ static bool build_mixture(const stair_integrand *f, const stair_modes *modes, do
         } else
             wide_component(f, &modes->mode[0], c->centre, covariance);
         if (!finish_component(dim, covariance, share, c)) return false;
+        c->angles = k < modes->count ? 0 : f->fibre.angles;
+        c->stretch = f->fibre.angles > 1 ? 2 : 1; /* one angle: uniform on the circle; more: tails that bound the weights */
+        for (int a = 0; a < c->angles; a++) c->peak *= sqrt(2 * M_PI) / (M_PI * c->stretch);
     }
     return true;
 }
@@ -124,6 +128,15 @@ static int component_nodes(const stair_component *c, int n)
     return (blocks < TABLE_SIZE / STAIR_BLOCK ? blocks : TABLE_SIZE / STAIR_BLOCK) * STAIR_BLOCK;
 }
 
+/* Standard normals to angles with density 1 / (pi s cosh(u/s)): uniform on the circle for s = 1. */
+static void spread_angle(const stair_component *c, double *u)
+{
+    for (int i = 0; i < STAIR_BLOCK; i++) {
+        double part = 0.5 * erfc(-u[i] * M_SQRT1_2);
+        u[i] = c->stretch * asinh(tan(M_PI * (fmin(fmax(part, 1e-15), 1 - 1e-15) - 0.5)));
+    }
+}
+
 static void sum_replicate(sampler *s, int r, int n)
 {
     stair_worker *w = s->w;
@@ -136,15 +149,19 @@ static void sum_replicate(sampler *s, int r, int n)
         f->chart = chart;
         for (int k = 0; k < q->count; k++) {
             stair_component *c = &q->component[k];
-            random_rotation(dim, s->options->seed, w->sample, (r * 2 + chart) * (STAIR_MOST_MODES + 1) + k, rotation);
-            for (int i = 0; i < dim; i++)
-                for (int j = 0; j < dim; j++) {
-                    turned[i * dim + j] = 0;
-                    for (int l = 0; l <= i; l++) turned[i * dim + j] += c->lower[i * dim + l] * rotation[l * dim + j];
-                }
+            /* angles stay apart from what is rotated, so that they remain standard normals */
+            random_rotation(dim - c->angles, s->options->seed, w->sample, (r * 2 + chart) * (STAIR_MOST_MODES + 1) + k, rotation);
+            int plain = dim - c->angles;
+            memset(turned, 0, sizeof turned);
+            for (int i = 0; i < dim; i++) {
+                for (int j = 0; j < plain && i < plain; j++)
+                    for (int l = 0; l <= i; l++) turned[i * dim + j] += c->lower[i * dim + l] * rotation[l * plain + j];
+                if (i >= plain) turned[i * (dim + 1)] = 1;
+            }
             const double *table = s->table + (size_t)(r % TABLES) * (size_t)dim * TABLE_SIZE;
             for (int at = 0; at < component_nodes(c, n); at += STAIR_BLOCK) {
                 stair_block_affine_table[stair_isa()](dim, turned, c->centre, table + at, TABLE_SIZE, f->nodes.u);
+                for (int a = dim - c->angles; a < dim; a++) spread_angle(c, f->nodes.u + (size_t)a * STAIR_BLOCK);
                 double top = stair_integrand_energies(f, STAIR_BLOCK);
                 stair_block_density_table[stair_isa()](q, STAIR_BLOCK, f->nodes.u, f->nodes.weight);
                 stair_integrand_add(f, STAIR_BLOCK, NULL, top, &s->replicate[r]);

@@ -11,6 +11,8 @@ typedef struct {
     double share;   /* part of the nodes */
     double peak;    /* density at the centre */
     double height;  /* the same times the number of nodes drawn */
+    int angles;     /* trailing coordinates drawn from 1 / (2 pi s cosh(u/s)) in place of a Gaussian */
+    double stretch; /* s */
 } stair_component;
 
 typedef struct {

@@ -19,7 +19,7 @@ void STAIR_HOT(stair_block_affine)(int dim, const double *matrix, const double *
         }
 }
 
-/* weight /= sum_k height_k exp(-|whiten_k (u - centre_k)|^2 / 2) */
+/* weight /= sum_k height_k exp(-|whiten_k (u - centre_k)|^2 / 2), 1/cosh in place of exp for angles */
 void STAIR_HOT(stair_block_density)(const stair_mixture *q, int n, const double *u, double *weight)
 {
     const int dim = q->dim;
@@ -28,13 +28,19 @@ void STAIR_HOT(stair_block_density)(const stair_mixture *q, int n, const double 
         for (int k = 0; k < q->count; k++) {
             const stair_component *c = &q->component[k];
             lanes square = lanes_set(0);
-            for (int i = 0; i < dim; i++) {
+            const int plain = dim - c->angles;
+            for (int i = 0; i < plain; i++) {
                 lanes t = lanes_set(0);
                 shifted[i] = lanes_load(u + (size_t)i * STAIR_BLOCK + at) - c->centre[i];
                 for (int j = 0; j <= i; j++) t += c->whiten[i * dim + j] * shifted[j];
                 square += t * t;
             }
-            density += c->height * lanes_exp(-0.5 * square);
+            lanes part = c->height * lanes_exp(-0.5 * square);
+            for (int i = plain; i < dim; i++) {
+                lanes u_i = lanes_abs(lanes_load(u + (size_t)i * STAIR_BLOCK + at)) / c->stretch, down = lanes_exp(-u_i);
+                part *= 2.0 * down / (1.0 + down * down);
+            }
+            density += part;
         }
         lanes_store(weight + at, lanes_load(weight + at) / density);
     }

@@ -312,6 +312,13 @@ static stair_status create(stair_context *context, stair_model *model, const cha
     return STAIR_OK;
 }
 
+static void permute(const stair_model *model, const int *order, const double *label, double *out)
+{
+    int m = model->info.tokens;
+    for (int i = 0; i < m; i++)
+        for (int j = 0; j < m; j++) out[i * m + j] = label[order[i] * m + order[j]];
+}
+
 const stair_model_ops stair_attention_ops = {
     .name = "attention",
     .summary = "deep self-attention, y = S_L: layers, tokens, ranks, skip connection",
@@ -322,4 +329,6 @@ const stair_model_ops stair_attention_ops = {
     .gradient = gradient,
     .fibre_open = stair_attention_fibre_open,
     .fibre_map = stair_attention_fibre_map,
+    .even = true,
+    .permute = permute,
 };

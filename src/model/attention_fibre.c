@@ -158,6 +158,17 @@ static void centre_charts(const stair_attention *a, const double *h, const doubl
     stair_matrix_procrustes(p, k, -1, centre + p * p);
 }
 
+/* Whether c 1 + S is singular for some real Z, or so close to it that the density has a pole next to the
+ * real axis.  S has the eigenvalue 1 and, for softmax, others in (-1, 1), positive for two tokens; for linear
+ * scores all are positive. */
+static bool mixing_is_rough(const stair_attention *a)
+{
+    const double near = 0.25;
+    if (a->layers == 1) return false;
+    if (a->linear) return a->skip < near;
+    return a->skip > -1 - near && a->skip < (a->tokens == 2 ? near : 1 + near);
+}
+
 stair_status stair_attention_fibre_open(stair_context *context, const stair_model *model, const double *label,
                                         const double *omega, stair_fibre *fibre)
 {
@@ -177,9 +188,13 @@ stair_status stair_attention_fibre_open(stair_context *context, const stair_mode
     if (rank > 1) centre_charts(a, h, omega, fibre->data + at.centre);
     fibre->free_rows = a->row[last];
     fibre->dim = a->row[last] * m + a->common + a->angles;
-    fibre->charts = rank % 2 ? 1 : 2; /* for odd rank the mirror -1 is the reflection */
+    /* O(rank) is SO and its image under -1 when the rank is odd; else -1 is in SO and the reflections
+     * need a chart of their own */
+    fibre->mirrored = rank % 2;
+    fibre->charts = fibre->mirrored ? 1 : 2;
+    fibre->angles = a->angles;
+    fibre->rough = mixing_is_rough(a);
     fibre->residuals = 0;
-    fibre->mirrored = true;
     /* two tokens: at fixed z_1 - z_2 each logit of the hidden layer is linear in z_1 + z_2 */
     fibre->outer[0] = M_SQRT1_2;
     fibre->outer[1] = -M_SQRT1_2;

@@ -30,8 +30,10 @@ typedef struct stair_fibre {
     int dim;        /* coordinates */
     int free_rows;  /* rows of Z that are coordinates */
     int charts;     /* disjoint pieces that need a chart of their own (reflections) */
+    int angles;     /* trailing coordinates that chart a compact set, with density falling like exp(-|u|) */
     int residuals;  /* rows after Z: standardised residuals of a noisy output */
     bool mirrored;  /* (free rows, -other rows) lies on the fibre as well */
+    bool rough;     /* the density is singular on or next to its domain: a lattice misjudges its error */
     double outer[2]; /* two coordinates: unit direction over which narrow ridges are graphs */
     double *data;   /* per-sample numbers of the model, `fibre_size` of them */
 } stair_fibre;
@@ -54,6 +56,10 @@ typedef struct stair_model_ops {
     /* The dependent rows of Z and the weight (STAIR_BLOCK) at the first n nodes of a block (whole lanes
      * are computed).  z has P*M + residuals rows; the free rows are the caller's to copy. */
     void (*fibre_map)(const stair_fibre *fibre, int chart, int n, const double *u, double *z, double *weight);
+    /* Symmetries, which the channel uses to make equivalent samples give the same bytes.  even: g(-Z) = g(Z).
+     * permute: label of the tokens order[0], order[1] ..., or NULL when tokens are not exchangeable. */
+    bool even;
+    void (*permute)(const struct stair_model *model, const int *order, const double *label, double *out);
 } stair_model_ops;
 
 struct stair_model {
