@@ -266,6 +266,12 @@ static void move(stair_branch *b, const double *next, double most)
     for (int c = 0; c < cells; c++) b->y[c] += scale * (next[c] - b->y[c]);
 }
 
+/* Perfect recovery, or back to zero where side information does not hold it. */
+static bool has_left(const stair_branch *b, target_spec target)
+{
+    return !target.by_mean && (largest_rest(b) < b->perfect || (b->side == 0 && stair_branch_least(b) > 1 - 1e-9));
+}
+
 static stair_status approach(stair_branch *b, stair_outer *outer, target_spec target, double tolerance,
                              stair_branch_point *point)
 {
@@ -280,8 +286,7 @@ static stair_status approach(stair_branch *b, stair_outer *outer, target_spec ta
         mix(&h, next);
         double most = fmin(MOST_MOVE, fmax(0.5, 20 * at.residual));
         move(b, h.count > 1 ? next : at.image, most);
-        if (!target.by_mean && largest_rest(b) < b->perfect) return STAIR_OK;
-        if (!target.by_mean && stair_branch_least(b) > 1 - 1e-9) return STAIR_OK; /* back to zero */
+        if (has_left(b, target)) return STAIR_OK;
     }
     return STAIR_OK;
 }
@@ -376,7 +381,7 @@ static stair_status polish(stair_branch *b, stair_outer *outer, target_spec targ
         newton_step(b, n, at.image, step);
         for (int c = 0; c < cells; c++) next[c] = b->y[c] + step[c];
         move(b, next, MOST_MOVE);
-        if (!target.by_mean && largest_rest(b) < b->perfect) return STAIR_OK;
+        if (has_left(b, target)) return STAIR_OK;
     }
 }
 
@@ -414,11 +419,6 @@ static void settle_quickly(stair_branch *b, const stair_outer *outer, target_spe
         point->alpha_by_replicate[r] = at.alpha;
     }
     point->alpha_error = stair_replicate_error(outer->replicates, point->alpha_by_replicate);
-}
-
-static bool has_left(const stair_branch *b, target_spec target)
-{
-    return !target.by_mean && (largest_rest(b) < b->perfect || stair_branch_least(b) > 1 - 1e-9);
 }
 
 static stair_status solve(stair_branch *b, target_spec target, bool fine, stair_branch_point *point)

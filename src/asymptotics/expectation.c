@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "asymptotics/symmetry.h"
 #include "core/matrix.h"
 #include "core/qmc.h"
 #include "core/rng.h"
@@ -33,6 +34,7 @@ typedef struct {
     bool full; /* controls for every entry, not only the diagonal */
     double root_q[SQUARE], root_v[SQUARE], cov[SQUARE]; /* sqrt(Q), sqrt(V + prenoise), V */
     bool flat[STAIR_MAX_INDICES];                       /* rows of sqrt(Q) that are zero */
+    bool apart[STAIR_MAX_INDICES];                      /* and even: dg with any other row vanishes */
     const double *basis;
     double *labels, *omega, *weight, *g, *dg, *error, *logz; /* one batch */
     double *features;                                        /* (targets + controls) of one sample */
@@ -132,6 +134,9 @@ static void prepare(outer_job *job, const double *q)
         for (int j = 0; j < p; j++) job->flat[i] &= q[i * p + j] == 0;
         for (int j = 0; j < p && job->flat[i]; j++) job->root_q[i * p + j] = job->root_q[j * p + i] = 0;
     }
+    stair_symmetry symmetry;
+    stair_symmetry_find(job->model, &symmetry);
+    for (int i = 0; i < p; i++) job->apart[i] = job->flat[i] && symmetry.even[i];
 }
 
 /* One widened Gaussian and the logarithm of its weight. */
@@ -180,7 +185,7 @@ static void operator_features(const outer_job *job, const double *dg, double *ou
                     double sum = 0;
                     for (int r = 0; r < p; r++)
                         for (int s = 0; s < p; s++)
-                            sum += job->basis[r * k + i] * dg[(r * m + a) * pm + s * m + b] * job->basis[s * k + j];
+                            if (r == s || (!job->apart[r] && !job->apart[s])) sum += job->basis[r * k + i] * dg[(r * m + a) * pm + s * m + b] * job->basis[s * k + j];
                     g[i][j] = sum;
                 }
             for (int i = 0; i < k; i++)

@@ -152,7 +152,7 @@ stair_status stair_perfect_find(stair_context *context, const stair_model *model
     }
     out->error = stair_replicate_error(replicates, mu);
     for (int i = 0; i < p; i++) inside &= v[i * (p + 1)] > INSIDE;
-    if (inside && fabs(out->alpha - out->counting) < 0.05 * out->counting) { /* then it is exact */
+    if (inside) { /* then counting is exact, and the sampled value only shows the noise */
         out->alpha = out->counting;
         out->error = 0;
     }

@@ -92,7 +92,7 @@ static stair_status climb(stair_branch *b, double alpha, stair_branch_point *poi
     if (b->learned)
         STAIR_TRY(stair_branch_at_alpha(b, alpha, point));
     else
-        STAIR_TRY(stair_branch_at_zero(b, 1e-6, point));
+        STAIR_TRY(stair_branch_at_zero(b, fmin(1e-3, 0.1 * b->tolerance), point));
     for (;;) {
         steps += point->steps;
         if (!b->kernel || !strcmp(point->stop, "iterations") || !(alpha * point->leading.value > 1)) break;

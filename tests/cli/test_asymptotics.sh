@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# The commands on asymptotics: JSON as promised, grids, checkpoints that resume to the same bytes, refusals.
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+MODEL=attention:layers=1
+
+expect "threshold prints a table" 0 'weak +0\.16666667' "$STAIR" threshold $MODEL --precision 0.05
+expect "perfect recovery of one layer" 0 'perfect +0\.50000000' "$STAIR" threshold $MODEL --precision 0.05
+expect "only the first step" 0 '"kind": "weak"' "$STAIR" threshold $MODEL --steps 1 --json
+grep -q perfect stdout && fail "--steps 1 stops early" "$(cat stdout)"
+pass "--steps 1 stops early"
+
+"$STAIR" threshold $MODEL --set tokens=2,3 --steps 1 --json >grid.json || fail "a grid of models"
+$PYTHON - <<'PY' || fail "grid JSON" "$(cat grid.json)"
+import json
+r = json.load(open("grid.json"))["results"]
+assert [x["learns"] for x in r] == [[1], [1]]
+assert abs(r[0]["alpha"] - 1 / 6) < 1e-9 and abs(r[1]["alpha"] - 1 / 12) < 1e-9
+assert "tokens=3" in r[1]["model"]
+PY
+pass "grid JSON"
+
+"$STAIR" evolve $MODEL --alpha 0,0.1,0.3,0.5 --precision 0.01 --json >evolve.json || fail "evolve"
+$PYTHON - <<'PY' || fail "evolve JSON" "$(cat evolve.json)"
+import json
+r = json.load(open("evolve.json"))["results"]
+assert len(r) == 8 and {x["start"] for x in r} == {"uninformed", "informed"}
+assert r[0]["Q"] == [[0.0]] and r[2]["Q"] == [[0.0]]
+assert all(0 <= x["Q"][0][0] <= 1 and x["Q_error"][0][0] >= 0 for x in r)
+assert set(r[0]["errors"]) >= {"bayes", "plugin", "gibbs", "weights"}
+assert all(k in r[0] for k in ("alpha", "iterations", "residual", "stop"))
+PY
+pass "evolve JSON"
+
+"$STAIR" entropy $MODEL --alpha 0.3 --precision 0.01 --json >entropy.json || fail "entropy"
+$PYTHON - <<'PY' || fail "entropy JSON" "$(cat entropy.json)"
+import json
+r = json.load(open("entropy.json"))["results"][0]
+assert r["hard"] is False and r["entropy"][0] > 0
+assert abs(r["bayes_Q"][0][0] - r["amp_Q"][0][0]) < 0.05
+PY
+pass "entropy JSON"
+
+# A run that is killed between points goes on to the same bytes.
+ARGS="evolve $MODEL --alpha 0.2:0.45:0.01 --from uninformed --precision 0.002 --quiet"
+"$STAIR" $ARGS --out whole.json >/dev/null || fail "the whole run"
+"$STAIR" $ARGS --out cut.json >/dev/null &
+victim=$!
+for _ in $(seq 200); do [ -s cut.json.state ] && break; sleep 0.02; done
+kill -9 $victim 2>/dev/null
+wait $victim 2>/dev/null
+"$STAIR" $ARGS --out cut.json --resume --force >/dev/null || fail "resume"
+cmp -s whole.json cut.json || fail "resumed run differs"
+[ ! -e cut.json.state ] || fail "checkpoint left behind"
+pass "kill -9 and --resume give the same bytes"
+
+refuse "negative alpha" 'alpha' "$STAIR" evolve $MODEL --alpha -1
+refuse "no alpha" 'needs --alpha' "$STAIR" evolve $MODEL
+refuse "unknown key in --set" 'no key' "$STAIR" threshold $MODEL --set skipp=1,2
+refuse "a grid that changes the indices" 'number of indices' "$STAIR" threshold $MODEL --set layers=1,2
+refuse "precision out of range" 'precision' "$STAIR" threshold $MODEL --precision 0.9
+refuse "unknown figure" 'did you mean staircase-curve' "$STAIR" figure stair-curve
+finish
