@@ -505,8 +505,26 @@ static bool pilot_moments(const stair_integrand *f, stair_modes *modes)
     return true;
 }
 
+/* Whether the weaker sign has a visible mode that the pilot did not see: far out in the prior, but fitting the
+ * label so well that it counts. */
+static bool has_hidden_mode(stair_integrand *f, double cutoff, stair_modes *modes)
+{
+    int best[2] = {0, 0};
+    if (!f->shape.mirrored) return false;
+    for (int s = 0; s < 2; s++)
+        for (int i = 1; i < modes->pilots; i++)
+            if (modes->pilot_sign[s][i] > modes->pilot_sign[s][best[s]]) best[s] = i;
+    double tops[2] = {modes->pilot_sign[0][best[0]], modes->pilot_sign[1][best[1]]};
+    int weaker = tops[0] < tops[1] ? 0 : 1;
+    double floor = tops[1 - weaker] - cutoff;
+    stair_mode *mode = &modes->mode[modes->count];
+    if (tops[weaker] > floor) return false; /* in sight */
+    if (!climb(f, modes->pilot + best[weaker] * f->dim, weaker ? -1 : 1, mode)) return false;
+    return mode->value - log(f->nodes.weight[0]) > floor;
+}
+
 void stair_modes_frame(stair_integrand *f, double cutoff, stair_modes *modes)
 {
     look(f, modes);
-    if (modes->stiff || !pilot_moments(f, modes)) climb_all(f, cutoff, modes);
+    if (modes->stiff || !pilot_moments(f, modes) || has_hidden_mode(f, cutoff, modes)) climb_all(f, cutoff, modes);
 }

@@ -20,6 +20,7 @@
 #include "core/matrix.h"
 
 #define SQUARE (STAIR_MAX_TOKENS * STAIR_MAX_TOKENS)
+#define POLISH 32
 #define FEASIBLE 1e-7 /* how far labels may be from a fibre, relative to their size */
 
 STAIR_HOT_TABLE(void, stair_attention_map,
@@ -67,6 +68,35 @@ static stair_status line_from_softmax(stair_context *context, int m, const doubl
     return STAIR_OK;
 }
 
+/* One Gauss-Newton step, shortest in h, on Delta_mn = |h_m|^2 - h_m.h_n: double centring loses digits where
+ * one direction of h is much shorter than another. */
+static void polish_points(int m, int rank, const double *delta, double *h)
+{
+    int n = m * rank;
+    double normal[POLISH * POLISH] = {0}, right[POLISH] = {0}, values[POLISH], vectors[POLISH * POLISH];
+    if (n > POLISH) return;
+    for (int a = 0; a < m; a++)
+        for (int b = 0; b < m; b++) {
+            double row[POLISH] = {0}, gap = delta[a * m + b];
+            for (int k = 0; k < rank && a != b; k++) {
+                gap -= h[a * rank + k] * (h[a * rank + k] - h[b * rank + k]);
+                row[a * rank + k] = 2 * h[a * rank + k] - h[b * rank + k];
+                row[b * rank + k] = -h[a * rank + k];
+            }
+            for (int i = 0; i < n && a != b; i++) {
+                right[i] += row[i] * gap;
+                for (int j = 0; j < n; j++) normal[i * n + j] += row[i] * row[j];
+            }
+        }
+    stair_matrix_eigen(n, normal, values, vectors);
+    for (int k = 0; k < n; k++) {
+        double step = 0;
+        if (!(values[k] > 1e-10 * values[n - 1])) continue; /* rotations, and what the label does not fix */
+        for (int i = 0; i < n; i++) step += vectors[i * n + k] * right[i] / values[k];
+        for (int i = 0; i < n; i++) h[i] += step * vectors[i * n + k];
+    }
+}
+
 /* P_L >= 2: centred Gram matrix by double centring, its square root, then the centre of mass. */
 static stair_status points_from_softmax(stair_context *context, int m, int rank, const double *delta, double *h)
 {
@@ -93,6 +123,7 @@ static stair_status points_from_softmax(stair_context *context, int m, int rank,
         }
         for (int i = 0; i < m; i++) h[i * rank + k] += centre;
     }
+    if (rank < m) polish_points(m, rank, delta, h); /* else h has a common part that is not in it yet */
     return STAIR_OK;
 }
 
