@@ -196,7 +196,7 @@ void stair_moments_finish(stair_integrand *f, const stair_moments *moments, stai
         }
 }
 
-#define VANISHING 1e-9 /* of its natural size: below this g or dg counts as zero */
+#define VANISHING 1e-9 /* of its natural size: below this g counts as zero, as it is at omega = 0 */
 
 typedef struct {
     double g, dg; /* Frobenius norms; the natural ones where they vanish */
@@ -226,7 +226,7 @@ static posterior_size measure(const stair_integrand *f, const stair_posterior *o
     s.g = norm(size, out->g, NULL);
     s.dg = norm(size * size, out->dg, NULL);
     if (s.g < VANISHING * s.natural_g) s.g = s.natural_g; /* zero by symmetry: no relative error to chase */
-    if (s.dg < VANISHING * s.natural_dg) s.dg = s.natural_dg;
+    s.dg = fmax(s.dg, 1e-16 * s.natural_dg);
     return s;
 }
 

@@ -93,8 +93,8 @@ double stair_posterior_truncation(const stair_integrand *f, const stair_posterio
 /* Relative error of the moments from rounding: x = L^{-1} Z - L^{-1} omega cancels. No rule can beat it. */
 double stair_integrand_rounding(const stair_integrand *f);
 
-/* Largest of |log Z - log Z'|, |g - g'| / |g| and |dg - dg'| / |dg| (Frobenius), where |g| and |dg| count
- * as at least 1e-9 of what V alone sets, so that a g that vanishes by symmetry has a finite error. */
+/* Largest of |log Z - log Z'|, |g - g'| / |g| and |dg - dg'| / |dg| (Frobenius), where |g| counts as at
+ * least 1e-9 of what V alone sets, so that a g that vanishes by symmetry has a finite error. */
 double stair_posterior_distance(const stair_integrand *f, const stair_posterior *a, const stair_posterior *b);
 
 #endif
