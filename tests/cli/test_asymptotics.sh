@@ -19,7 +19,7 @@ assert "tokens=3" in r[1]["model"]
 PY
 pass "grid JSON"
 
-"$STAIR" evolve $MODEL --alpha 0,0.1,0.3,0.5 --precision 0.01 --json >evolve.json || fail "evolve"
+"$STAIR" evolve $MODEL --alpha 0,0.1,0.3,0.45 --precision 0.01 --json >evolve.json || fail "evolve"
 $PYTHON - <<'PY' || fail "evolve JSON" "$(cat evolve.json)"
 import json
 r = json.load(open("evolve.json"))["results"]
