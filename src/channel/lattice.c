@@ -32,7 +32,7 @@
 #define BENT     2.0  /* to within this in the exponent, or its ridge is too thin and bent for a lattice */
 
 /* Most nodes worth spending before another rule is the better choice. */
-static const int64_t worthwhile[MOST_DIM + 1] = {0, 20000, 12000, 60000, 200000};
+static const int64_t worthwhile[MOST_DIM + 1] = {0, 20000, 30000, 60000, 200000};
 
 static const double table_radius[MOST_DIM + 1] = {0, 200, 36, 16, 10};
 static const int cosets[MOST_DIM + 1] = {0, 16, 16, 4, 4};
