@@ -327,7 +327,10 @@ static bool add_coset(stair_worker *w, const lattice_plan *plan, double step, in
     stair_integrand *f = &w->f;
     for (int k = 0; k < plan->count; k++) {
         double h = step * plan->frame[k].narrow;
-        stair_moments_clear(f, &w->extra);
+        if (w->modes.stiff)
+            stair_moments_clear(f, &w->extra);
+        else
+            stair_integrand_begin(f, plan->frame[k].value, &w->extra); /* the best the pilot saw */
         double log_cell = f->dim * log(h) + plan->frame[k].log_det;
         if (!sum_coset(w, plan, k, h, coset, cutoff, budget, &w->extra)) return false;
         stair_integrand_flush(f);

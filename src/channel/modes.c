@@ -505,6 +505,12 @@ static bool pilot_moments(const stair_integrand *f, stair_modes *modes)
     return true;
 }
 
+static bool on_border(int i)
+{
+    int row = i / PILOT_SIDE, column = i % PILOT_SIDE;
+    return row == 0 || column == 0 || row == PILOT_SIDE - 1 || column == PILOT_SIDE - 1;
+}
+
 /* Whether the weaker sign has a visible mode that the pilot did not see: far out in the prior, but fitting the
  * label so well that it counts. */
 static bool has_hidden_mode(stair_integrand *f, double cutoff, stair_modes *modes)
@@ -519,6 +525,7 @@ static bool has_hidden_mode(stair_integrand *f, double cutoff, stair_modes *mode
     double floor = tops[1 - weaker] - cutoff;
     stair_mode *mode = &modes->mode[modes->count];
     if (tops[weaker] > floor) return false; /* in sight */
+    if (has_grid(f) && !on_border(best[weaker])) return false; /* its mode is in the window, and below the floor */
     if (!climb(f, modes->pilot + best[weaker] * f->dim, weaker ? -1 : 1, mode)) return false;
     return mode->value - log(f->nodes.weight[0]) > floor;
 }

@@ -133,6 +133,14 @@ static int accumulate_in_two(stair_integrand *f, int n, double cutoff, stair_mom
     return last;
 }
 
+void stair_integrand_begin(stair_integrand *f, double top, stair_moments *moments)
+{
+    stair_moments_clear(f, moments);
+    moments->top = top;
+    memset(f->lanes, 0, sizeof(double) * 8 * (size_t)f->count);
+    f->pending = moments;
+}
+
 int stair_integrand_accumulate(stair_integrand *f, int n, double cutoff, stair_moments *moments)
 {
     f->visited += n;

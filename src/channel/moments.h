@@ -63,6 +63,9 @@ double stair_integrand_energies(stair_integrand *f, int n);
 /* Adds the block evaluated last, its weights times exp(bias_i) (bias may be NULL), to `moments`. */
 void stair_integrand_add(stair_integrand *f, int n, const double *bias, double top, stair_moments *moments);
 
+/* Starts empty moments at a known scale, which spares accumulate() a second pass over the first block. */
+void stair_integrand_begin(stair_integrand *f, double top, stair_moments *moments);
+
 /* Evaluates the first n nodes of f->nodes.u and adds them; returns the index of the last one whose energy is
  * within `cutoff` of the largest so far (rounded up to whole lanes), or -1. */
 int stair_integrand_accumulate(stair_integrand *f, int n, double cutoff, stair_moments *moments);
