@@ -8,7 +8,7 @@
 void stair_branch_prepare(stair_branch *b, stair_context *context, const stair_model *model,
                           const stair_asymptotics_options *options);
 
-/* Puts the branch at q (P, P), directions with overlap below 1e-12 being unlearned. */
+/* Puts the branch at q (P, P); directions with less than 1e-6 of the largest overlap are unlearned. */
 void stair_branch_place(stair_branch *b, const double *q);
 
 #endif

@@ -2,8 +2,8 @@
  * a legal overlap, growth from small overlaps is linear and so is the approach to perfect recovery.
  *
  * The map is first iterated on few points with Anderson mixing (Walker and Ni, SIAM J. Numer. Anal. 49,
- * 2011), each step limited; its Jacobian is then taken by differences, and the full rule is solved by
- * Newton steps with that Jacobian.  Both rules keep their random numbers, so each map is a smooth
+ * 2011), each step limited; its Jacobian is then taken by differences, and the full rule is solved
+ * by one Newton step with that Jacobian and mixing again.  Both rules keep their random numbers, so each map is a smooth
  * deterministic function; the Jacobian also turns the spread of f over replicates into the error of Q. */
 #include "asymptotics/branch.h"
 
@@ -16,8 +16,8 @@
 #define MEMORY     4    /* earlier iterates that Anderson mixing uses */
 #define MOST_MOVE  2.0  /* largest change of log Qhat in a step */
 #define DIFFERENCE 0.05 /* step of the Jacobian, in log Qhat */
-#define NEWTON     8
 #define LEAST_LOG  -60.0
+#define LOST       -16.0 /* log Qhat of a direction that no longer counts as learned */
 
 /* out = u^T a u, a (p, p), u (p, k) */
 static void project(int p, int k, const double *u, const double *a, double *out)
@@ -256,6 +256,15 @@ static void mix(const history *h, double *next)
     }
 }
 
+/* A mix that turns against the plain step is not trusted: state evolution is monotone. */
+static void keep_direction(const stair_branch *b, const double *image, double *next)
+{
+    int cells = b->learned * b->learned;
+    double along = 0;
+    for (int c = 0; c < cells; c++) along += (next[c] - b->y[c]) * (image[c] - b->y[c]);
+    if (!(along > 0)) memcpy(next, image, sizeof(double) * (size_t)cells);
+}
+
 /* Moves y towards `next`, no entry by more than `most`. */
 static void move(stair_branch *b, const double *next, double most)
 {
@@ -272,6 +281,15 @@ static bool has_left(const stair_branch *b, target_spec target)
     return !target.by_mean && (largest_rest(b) < b->perfect || (b->side == 0 && stair_branch_least(b) > 1 - 1e-9));
 }
 
+/* A learned direction on its way back to zero while others stay: it has to be let go. */
+static bool is_shrinking(const stair_branch *b, target_spec target)
+{
+    double values[STAIR_MAX_INDICES], vectors[STAIR_SQUARE];
+    if (target.by_mean || b->side > 0 || b->learned < 2) return false;
+    stair_matrix_eigen(b->learned, b->y, values, vectors);
+    return values[0] < LOST && values[b->learned - 1] > LOST / 2;
+}
+
 static stair_status approach(stair_branch *b, stair_outer *outer, target_spec target, double tolerance,
                              stair_branch_point *point)
 {
@@ -284,9 +302,10 @@ static stair_status approach(stair_branch *b, stair_outer *outer, target_spec ta
         if (at.residual <= tolerance) return STAIR_OK;
         remember(&h, b->y, at.image);
         mix(&h, next);
+        keep_direction(b, at.image, next);
         double most = fmin(MOST_MOVE, fmax(0.5, 20 * at.residual));
         move(b, h.count > 1 ? next : at.image, most);
-        if (has_left(b, target)) return STAIR_OK;
+        if (has_left(b, target) || is_shrinking(b, target)) return STAIR_OK;
     }
     return STAIR_OK;
 }
@@ -367,20 +386,25 @@ static void newton_step(const stair_branch *b, const newton *n, const double *to
     }
 }
 
+/* A Newton step with the coarse Jacobian, then Anderson mixing: both on the full rule. */
 static stair_status polish(stair_branch *b, stair_outer *outer, target_spec target, newton *n, stair_branch_point *point)
 {
     map_value at;
     double step[STAIR_SQUARE], next[STAIR_SQUARE];
     int cells = b->learned * b->learned;
+    history h = {.cells = cells};
     for (int k = 0;; k++) {
         STAIR_TRY(map_at(b, &b->fine, outer, target, &at));
         point->steps++;
         point->residual = at.residual;
         point->alpha = at.alpha;
-        if (at.residual <= b->tolerance || k == NEWTON) return STAIR_OK;
+        if (at.residual <= b->tolerance || point->steps >= b->most_steps) return STAIR_OK;
+        remember(&h, b->y, at.image);
         newton_step(b, n, at.image, step);
         for (int c = 0; c < cells; c++) next[c] = b->y[c] + step[c];
-        move(b, next, MOST_MOVE);
+        if (k > 0) mix(&h, next);
+        keep_direction(b, at.image, next);
+        move(b, next, fmin(MOST_MOVE, k > 0 ? fmax(0.2, 20 * at.residual) : 0.5));
         if (has_left(b, target)) return STAIR_OK;
     }
 }
@@ -428,6 +452,12 @@ static stair_status solve(stair_branch *b, target_spec target, bool fine, stair_
     point->stop = "converged";
     STAIR_TRY(stair_outer_create(b->context, b->model, b->kernel, b->fine.replicates, &outer));
     stair_status status = approach(b, &outer, target, 10 * b->tolerance, point);
+    if (status == STAIR_OK && is_shrinking(b, target)) {
+        stair_branch_overlap(b, point->q);
+        point->stop = "shrinking";
+        stair_outer_destroy(&outer);
+        return STAIR_OK;
+    }
     if (status == STAIR_OK && fine && !has_left(b, target)) {
         status = differentiate(b, &outer, target, &n);
         if (status == STAIR_OK) status = polish(b, &outer, target, &n, point);

@@ -35,7 +35,7 @@ typedef struct {
     stair_leading leading; /* of F on what is not learned */
     int steps;
     double residual;
-    const char *stop; /* converged, perfect, zero, iterations */
+    const char *stop; /* converged, perfect, zero, iterations; shrinking: a direction went back to zero */
 } stair_branch_point;
 
 void stair_branch_start(stair_branch *b); /* nothing learned */

@@ -9,6 +9,7 @@
  * Informed: from V = 1e-6 along the ratios state evolution itself selects.  With side information nothing is
  * ever unlearned and both starts iterate on all of Q. */
 #include "asymptotics/asymptotics.h"
+#include "asymptotics/perfect.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -72,8 +73,10 @@ void stair_branch_prepare(stair_branch *b, stair_context *context, const stair_m
 
 void stair_branch_place(stair_branch *b, const double *q)
 {
+    double top = 0;
+    for (int i = 0; i < b->model->info.indices; i++) top = fmax(top, q[i * (b->model->info.indices + 1)]);
     stair_branch_start(b);
-    stair_branch_learn(b, q, 0);
+    if (top > 0) stair_branch_learn(b, q, top);
 }
 
 /* Everything known: V small and of no particular shape. */
@@ -95,11 +98,26 @@ static stair_status climb(stair_branch *b, double alpha, stair_branch_point *poi
         STAIR_TRY(stair_branch_at_zero(b, fmin(1e-3, 0.1 * b->tolerance), point));
     for (;;) {
         steps += point->steps;
+        if (!strcmp(point->stop, "shrinking")) {
+            stair_branch_place(b, point->q);
+            STAIR_TRY(stair_branch_at_alpha(b, alpha, point));
+            continue;
+        }
         if (!b->kernel || !strcmp(point->stop, "iterations") || !(alpha * point->leading.value > 1)) break;
         stair_branch_learn(b, point->leading.x, SEED);
         STAIR_TRY(stair_branch_at_alpha(b, alpha, point));
     }
     point->steps = steps;
+    return STAIR_OK;
+}
+
+/* Without noise Q = 1 is a fixed point of its own, and stable or not: no iteration could tell. */
+static stair_status stays_perfect(stair_branch *b, double alpha, stair_branch_point *point)
+{
+    stair_perfect limit;
+    if (b->model->info.prenoise > 0 || b->model->info.output_noisy) return STAIR_OK;
+    STAIR_TRY(stair_perfect_find(b->context, b->model, &b->symmetry, 256, 2, b->fine.seed, &limit));
+    if (alpha > limit.alpha) point->stop = "perfect";
     return STAIR_OK;
 }
 
@@ -119,7 +137,8 @@ static stair_status run(stair_branch *b, double alpha, bool informed, const doub
         memset(point->q, 0, sizeof(double) * (size_t)(p * p));
         return STAIR_OK;
     }
-    STAIR_TRY(climb(b, alpha, point));
+    STAIR_TRY(informed ? stays_perfect(b, alpha, point) : STAIR_OK);
+    if (strcmp(point->stop, "perfect") != 0) STAIR_TRY(climb(b, alpha, point));
     for (int i = 0; i < p * p && !strcmp(point->stop, "perfect"); i++) point->q[i] = i % (p + 1) == 0;
     for (int i = 0; i < p * p && !strcmp(point->stop, "zero"); i++) point->q[i] = 0;
     return STAIR_OK;

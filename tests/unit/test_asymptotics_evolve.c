@@ -79,6 +79,8 @@ static void one_layer_from_zero_to_perfect(void **state)
         assert_close(e.q[0], informed.q[0], 1e-3); /* the same random numbers */
         before = e.q[0];
     }
+    evolve(one, 2e-3, 0.1, 0, true, &informed);
+    assert_close(informed.q[0], 0, 1e-6); /* full knowledge does not last below the first step */
     evolve(one, 2e-3, 0.55, 0, false, &e);
     assert_string_equal(e.result.stop, "perfect");
     assert_true(e.q[0] == 1);
