@@ -58,17 +58,55 @@ static stair_status bench(cli_request *request, cli_report *report, int *failed)
     return STAIR_OK;
 }
 
+static const cli_column staircase_columns[] = {
+    {.name = "model", .heading = "model", .kind = CELL_TEXT, .where = IN_ALL, .width = 96},
+    {.name = "precision", .heading = "precision", .where = IN_ALL},
+    {.name = "error", .heading = "error", .where = IN_ALL},
+    {.name = "steps", .heading = "steps", .kind = CELL_INT, .where = IN_ALL},
+    {.name = "seconds", .heading = "seconds", .where = IN_ALL, .digits = 1, .fixed = true},
+    {.name = "limit", .heading = "limit", .where = IN_ALL},
+    {.name = "passed", .heading = "passed", .kind = CELL_BOOL, .where = IN_ALL},
+};
+enum { STAIRCASE_COLUMNS = sizeof staircase_columns / sizeof *staircase_columns };
+
+static stair_status bench_staircase(cli_request *request, cli_report *report, int *failed)
+{
+    stair_staircase_row rows[MOST_ROWS];
+    int count = 0;
+    cli_progress progress;
+    progress_start(&progress, request->context, request->options.quiet);
+    stair_status status = stair_bench_staircase(request->context, MOST_ROWS, rows, &count);
+    progress_finish(&progress);
+    STAIR_TRY(status);
+    for (int i = 0; i < count; i++) {
+        const stair_staircase_row *r = &rows[i];
+        *failed += !r->passed;
+        STAIR_TRY(report_row(report, (cli_cell[]){{.text = r->model},
+                                                  {.real = r->precision},
+                                                  {.real = r->error},
+                                                  {.integer = r->steps},
+                                                  {.real = r->seconds},
+                                                  {.real = r->limit},
+                                                  {.truth = r->passed}}));
+    }
+    return STAIR_OK;
+}
+
 static stair_status run(cli_request *request)
 {
-    static const char *const benches[] = {"channel", NULL};
+    static const char *const benches[] = {"channel", "staircase", NULL};
     cli_report *report;
     int failed = 0;
     const char *word = request->parse.count ? request->parse.words[0] : benches[0];
-    if (strcmp(word, benches[0]))
-        return stair_fail(request->context, STAIR_BAD_INPUT, "unknown benchmark '%.80s'; did you mean %s?",
-                          word, benches[0]);
-    STAIR_TRY(report_open(request, columns, COLUMNS, &report));
-    STAIR_TRY(report_close(&report, bench(request, report, &failed)));
+    bool staircase = !strcmp(word, benches[1]);
+    if (strcmp(word, benches[0]) && !staircase) {
+        const char *near = stair_closest(word, benches);
+        return stair_fail(request->context, STAIR_BAD_INPUT, "unknown benchmark '%.80s'; did you mean %s?", word,
+                          near ? near : benches[0]);
+    }
+    STAIR_TRY(staircase ? report_open(request, staircase_columns, STAIRCASE_COLUMNS, &report)
+                        : report_open(request, columns, COLUMNS, &report));
+    STAIR_TRY(report_close(&report, staircase ? bench_staircase(request, report, &failed) : bench(request, report, &failed)));
     if (!failed) return STAIR_OK;
     return stair_fail(request->context, STAIR_FAILED, "%d of the benchmarks miss their error or their limit",
                       failed);
@@ -79,12 +117,12 @@ static const char *const names[] = {"points", "threads", "json", "csv", "out",
 
 const cli_command command_bench = {
     .name = "bench",
-    .words = "[channel]",
-    .summary = "Verify the channel, then time it in units of one vector exp",
+    .words = "[channel|staircase]",
+    .summary = "Verify, then time: the channel in units of one vector exp, the staircase in seconds",
     .details = "Costs are ratios to one exp of a vector loop timed in the same run, so they carry over\n"
                "from machine to machine; `exps needed` counts the integrand's own and `ratio` says how far\n"
                "the cost is from it.  The exit status is 1 when an error or a limit is missed.\n",
-    .examples = "stair bench channel\nstair bench channel --points 64 --json\n",
+    .examples = "stair bench channel\nstair bench channel --points 64 --json\nstair bench staircase\n",
     .options = names,
     .most_words = 1,
     .defaults = defaults,

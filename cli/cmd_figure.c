@@ -33,6 +33,7 @@ static void defaults(cli_options *o)
     asymptotics_defaults(o);
     o->precision = 0.02;
     o->replicates = 8;
+    o->samples = 1024;
     o->out = "out";
 }
 

@@ -229,6 +229,16 @@ typedef struct {
 stair_status stair_bench_channel(stair_context *context, size_t points, int capacity,
                                  stair_bench_row *rows, int *count);
 
+typedef struct {
+    char model[96];
+    double precision;      /* asked for */
+    double error;          /* reached: largest relative error of a threshold */
+    int steps;
+    double seconds, limit; /* wall time; the promised one, or 0 */
+    bool passed;
+} stair_staircase_row;
+stair_status stair_bench_staircase(stair_context *context, int capacity, stair_staircase_row *rows, int *count);
+
 #ifdef __cplusplus
 }
 #endif

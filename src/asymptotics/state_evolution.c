@@ -16,6 +16,7 @@
 #include <string.h>
 
 #define INFORMED 1e-6
+#define MORE     2    /* times that the number of samples may be multiplied by four */
 #define SEED     0.05 /* overlap along a direction that has just become unstable */
 
 stair_asymptotics_options stair_asymptotics_defaults(void)
@@ -121,8 +122,18 @@ static stair_status stays_perfect(stair_branch *b, double alpha, stair_branch_po
     return STAIR_OK;
 }
 
-static stair_status run(stair_branch *b, double alpha, bool informed, const double *from, stair_branch_point *point)
+static double worst(int p, const stair_branch_point *point)
 {
+    double error = 0;
+    for (int i = 0; i < p * p; i++) error = fmax(error, point->q_error[i]);
+    return error;
+}
+
+static stair_status run(stair_branch *b, const stair_asymptotics_options *o, double alpha, bool informed,
+                        const double *from, stair_branch_point *point)
+{
+    double precision = 2 * o->precision;
+    int rounds = o->points ? 0 : MORE;
     int p = b->model->info.indices;
     memset(point, 0, sizeof *point);
     point->stop = "converged";
@@ -139,6 +150,11 @@ static stair_status run(stair_branch *b, double alpha, bool informed, const doub
     }
     STAIR_TRY(informed ? stays_perfect(b, alpha, point) : STAIR_OK);
     if (strcmp(point->stop, "perfect") != 0) STAIR_TRY(climb(b, alpha, point));
+    for (int round = 0; round < rounds && !strcmp(point->stop, "converged") && worst(p, point) > precision; round++) {
+        b->fine.points *= 4; /* the error asked for was missed: more samples, from where we are */
+        b->coarse.points *= 4;
+        STAIR_TRY(climb(b, alpha, point));
+    }
     for (int i = 0; i < p * p && !strcmp(point->stop, "perfect"); i++) point->q[i] = i % (p + 1) == 0;
     for (int i = 0; i < p * p && !strcmp(point->stop, "zero"); i++) point->q[i] = 0;
     return STAIR_OK;
@@ -155,7 +171,7 @@ stair_status stair_evolve(stair_context *context, const stair_model *model, cons
     stair_status status = b && point ? STAIR_OK : stair_fail(context, STAIR_NO_MEMORY, "out of memory");
     if (status == STAIR_OK) {
         stair_branch_prepare(b, context, model, options);
-        status = run(b, alpha, informed, from, point);
+        status = run(b, options, alpha, informed, from, point);
     }
     if (status == STAIR_OK) {
         memcpy(result->q, point->q, cells * sizeof(double));

@@ -1,0 +1,61 @@
+/* The benchmark of the staircase: what a user waits for, with the error that was reached.
+ *
+ * A row is one job of the promise in docs/staircase.md; `limit` is its wall time on two cores. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "core/context.h"
+
+typedef struct {
+    const char *model;
+    int steps;
+    double precision, limit;
+} staircase_case;
+
+static const staircase_case cases[] = {
+    {"attention:layers=1,tokens=2", 0, 1e-3, 0},
+    {"attention:layers=2,tokens=2,skip=1", 1, 1e-6, 0},
+    {"attention:layers=2,tokens=2,skip=1", 0, 1e-2, 0},
+    {"attention:layers=2,tokens=2,skip=1", 0, 1e-3, 20},
+    {"attention:layers=2,tokens=2,rank=2", 1, 3e-2, 0},
+    {"attention:layers=2,tokens=3,skip=1", 1, 3e-2, 0},
+    {"attention:layers=3,tokens=2,skip=1", 2, 5e-2, 0},
+};
+
+static double seconds(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+static stair_status time_case(stair_context *context, const staircase_case *c, stair_staircase_row *row)
+{
+    stair_model *model;
+    stair_step steps[16];
+    int count = 0;
+    stair_asymptotics_options how = stair_asymptotics_defaults();
+    how.precision = c->precision;
+    STAIR_TRY(stair_model_create(context, c->model, &model));
+    double start = seconds();
+    stair_status status = stair_threshold(context, model, &how, c->steps, 16, steps, &count);
+    *row = (stair_staircase_row){.precision = c->precision, .steps = count, .limit = c->limit, .seconds = seconds() - start};
+    snprintf(row->model, sizeof row->model, "%s", c->model);
+    for (int k = 0; k < count; k++)
+        if (isfinite(steps[k].alpha) && steps[k].alpha > 0) row->error = fmax(row->error, steps[k].error / steps[k].alpha);
+    row->passed = (c->limit == 0 || row->seconds <= c->limit) && row->error <= 3 * c->precision;
+    stair_model_destroy(&model);
+    return status;
+}
+
+stair_status stair_bench_staircase(stair_context *context, int capacity, stair_staircase_row *rows, int *count)
+{
+    *count = 0;
+    for (int k = 0; k < (int)(sizeof cases / sizeof *cases) && k < capacity; k++) {
+        STAIR_TRY(time_case(context, &cases[k], &rows[k]));
+        *count = k + 1;
+    }
+    return STAIR_OK;
+}
