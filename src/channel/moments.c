@@ -89,9 +89,12 @@ double stair_integrand_energies(stair_integrand *f, int n)
 void stair_integrand_flush(stair_integrand *f)
 {
     if (!f->pending) return;
+    int width = stair_isa_lanes();
     for (int k = 0; k < f->count; k++) {
-        const double *x = f->lanes + 8 * (size_t)k;
-        f->pending->sum[k] += ((x[0] + x[4]) + (x[1] + x[5])) + ((x[2] + x[6]) + (x[3] + x[7]));
+        double *x = f->lanes + (size_t)(width * k);
+        for (int half = width / 2; half; half /= 2)
+            for (int i = 0; i < half; i++) x[i] += x[i + half];
+        f->pending->sum[k] += x[0];
     }
     f->pending = NULL;
 }

@@ -40,7 +40,7 @@ typedef struct {
     int count;       /* numbers in a stair_moments: 1 + size + size (size + 1) / 2 */
     double *whiten, *offset, *lower, *origin; /* (P,P) (P*M) (P,P) (P*M) */
     double half_logdet;
-    double *lanes;   /* accumulators of the kernel, eight per sum, */
+    double *lanes;   /* accumulators of the kernel, stair_isa_lanes() per sum, */
     struct stair_moments *pending; /* not yet added to these moments */
     stair_nodes nodes;
     int64_t visited; /* nodes evaluated so far */

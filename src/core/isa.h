@@ -31,6 +31,7 @@
 #endif
 
 int stair_isa(void);            /* 0, 1, 2 for v2, v3, v4: the best this processor has */
+int stair_isa_lanes(void);      /* LANES of core/lanes.h there */
 void stair_isa_limit(int most); /* tests: use at most this one */
 
 #endif

@@ -1,8 +1,9 @@
-/* Eight doubles at a time, whatever the machine: the vocabulary of the hot loops.
+/* Several doubles at a time: the vocabulary of the hot loops.
  *
- * A `lanes` value is eight doubles that GCC and clang lower to one AVX-512, two AVX2 or four SSE2
- * registers.  Eight is fixed, so a sum over nodes has the same order on every instruction set.
- * Only files named *_hot.c use it; core/isa.h says how they are built and chosen.
+ * A `lanes` value is LANES doubles: one register of the instruction set the file is built for, since
+ * compilers are poor at splitting a wider value into several.  A file whose data are interleaved
+ * by a fixed number defines LANES before it includes this.  Only files named *_hot.c use it;
+ * core/isa.h says how they are built and chosen.
  *
  * exp is our own polynomial rather than a library call: it inlines into the loop that needs it
  * and gives the same bits in every lane.  tests/unit/test_lanes.c holds it to 2 ulp.
@@ -12,11 +13,19 @@
 
 #include <stdint.h>
 #include <string.h>
-#if defined(__AVX512F__)
+#if defined(__AVX2__)
 #include <immintrin.h>
 #endif
 
+#ifndef LANES
+#if defined(__AVX512F__)
 #define LANES 8
+#elif defined(__AVX2__)
+#define LANES 4
+#else
+#define LANES 2
+#endif
+#endif
 typedef double lanes __attribute__((vector_size(8 * LANES)));
 typedef int64_t lanes_bits __attribute__((vector_size(8 * LANES)));
 
@@ -31,19 +40,30 @@ LANES_INLINE lanes lanes_load(const double *p)
 
 LANES_INLINE void lanes_store(double *p, lanes x) { memcpy(p, &x, sizeof x); }
 
-LANES_INLINE lanes lanes_set(double x) { return (lanes){x, x, x, x, x, x, x, x}; }
+LANES_INLINE lanes lanes_set(double x) { return x - (lanes){0}; }
 
 LANES_INLINE lanes lanes_pick(lanes_bits mask, lanes yes, lanes no)
 {
     return (lanes)(((lanes_bits)yes & mask) | ((lanes_bits)no & ~mask));
 }
 
-#if defined(__AVX512F__)
+#if defined(__AVX512F__) && LANES == 8
 LANES_INLINE lanes lanes_max(lanes a, lanes b) { return (lanes)_mm512_max_pd((__m512d)a, (__m512d)b); }
 LANES_INLINE lanes lanes_min(lanes a, lanes b) { return (lanes)_mm512_min_pd((__m512d)a, (__m512d)b); }
+LANES_INLINE int lanes_any(lanes_bits mask) { return _mm512_test_epi64_mask((__m512i)mask, (__m512i)mask) != 0; }
+#elif defined(__AVX2__) && LANES == 4
+LANES_INLINE lanes lanes_max(lanes a, lanes b) { return (lanes)_mm256_max_pd((__m256d)a, (__m256d)b); }
+LANES_INLINE lanes lanes_min(lanes a, lanes b) { return (lanes)_mm256_min_pd((__m256d)a, (__m256d)b); }
+LANES_INLINE int lanes_any(lanes_bits mask) { return _mm256_movemask_pd((__m256d)mask) != 0; }
 #else
 LANES_INLINE lanes lanes_max(lanes a, lanes b) { return lanes_pick(a > b, a, b); }
 LANES_INLINE lanes lanes_min(lanes a, lanes b) { return lanes_pick(a < b, a, b); }
+LANES_INLINE int lanes_any(lanes_bits mask)
+{
+    int64_t any = 0;
+    for (int i = 0; i < LANES; i++) any |= mask[i];
+    return any != 0;
+}
 #endif
 
 LANES_INLINE lanes lanes_abs(lanes x) { return (lanes)((lanes_bits)x & (((lanes_bits){0} - 1) & INT64_MAX)); }
@@ -51,22 +71,20 @@ LANES_INLINE lanes lanes_abs(lanes x) { return (lanes)((lanes_bits)x & (((lanes_
 /* The first n lanes of x, `rest` in the others.  Writing x[i] for variable i would push x to memory. */
 LANES_INLINE lanes lanes_first(int n, lanes x, lanes rest)
 {
-    const lanes_bits number = {0, 1, 2, 3, 4, 5, 6, 7};
-    return lanes_pick(number < ((lanes_bits){0} + n), x, rest);
+    static const int64_t number[8] = {0, 1, 2, 3, 4, 5, 6, 7};
+    lanes_bits here;
+    memcpy(&here, number, sizeof here);
+    return lanes_pick(here < ((lanes_bits){0} + n), x, rest);
 }
 
-LANES_INLINE int lanes_any(lanes_bits mask)
-{
-#if defined(__AVX512F__)
-    return _mm512_test_epi64_mask((__m512i)mask, (__m512i)mask) != 0;
-#else
-    return (mask[0] | mask[1] | mask[2] | mask[3] | mask[4] | mask[5] | mask[6] | mask[7]) != 0;
-#endif
-}
-
+/* Halves onto halves: the order is the same however the lanes are held. */
 LANES_INLINE double lanes_sum(lanes x)
 {
-    return ((x[0] + x[4]) + (x[1] + x[5])) + ((x[2] + x[6]) + (x[3] + x[7]));
+    double part[LANES];
+    lanes_store(part, x);
+    for (int half = LANES / 2; half; half /= 2)
+        for (int i = 0; i < half; i++) part[i] += part[i + half];
+    return part[0];
 }
 
 LANES_INLINE double lanes_top(lanes x)
@@ -79,7 +97,7 @@ LANES_INLINE double lanes_top(lanes x)
 /* 1 / x for x that is neither zero, denormal nor infinite, to about 1 ulp. */
 LANES_INLINE lanes lanes_reciprocal(lanes x)
 {
-#if defined(__AVX512F__)
+#if defined(__AVX512F__) && LANES == 8
     /* a 14-bit guess and two Newton steps cost a third of the division */
     lanes r = (lanes)_mm512_rcp14_pd((__m512d)x);
     r = r + r * (1.0 - x * r);

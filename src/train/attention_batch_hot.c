@@ -11,6 +11,7 @@
  * The same function as src/model/attention.c, which is the reference: tests hold one to the other.
  */
 #include "core/isa.h"
+#define LANES 8 /* what the data are interleaved by */
 #include "core/lanes.h"
 #include "train/batch.h"
 

@@ -4,6 +4,7 @@
  * from the packing of a large matrix library, and here the order of every sum is fixed.
  */
 #include "core/isa.h"
+#define LANES 8 /* what the data are interleaved by */
 #include "core/lanes.h"
 #include "train/dense.h"
 

@@ -1,6 +1,7 @@
 /* Z = w X^T and its transpose, gradient = C X, in single and double precision: all the arithmetic
  * of gradient descent that grows with D.  The order of every sum is fixed by the code. */
 #include "core/isa.h"
+#define LANES 8 /* what the data are interleaved by */
 #include "core/lanes.h"
 #include "train/batch.h"
 
