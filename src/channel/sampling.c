@@ -97,8 +97,8 @@ static bool build_mixture(const stair_integrand *f, const stair_modes *modes, do
             wide_component(f, &modes->mode[0], c->centre, covariance);
         if (!finish_component(dim, covariance, share, c)) return false;
         c->angles = k < modes->count ? 0 : f->fibre.angles;
-        c->stretch = f->fibre.angles > 1 ? 2 : 1; /* one angle: uniform on the circle; more: tails that bound the weights */
-        for (int a = 0; a < c->angles; a++) c->peak *= sqrt(2 * M_PI) / (M_PI * c->stretch);
+        c->circles = f->fibre.circles;
+        for (int a = 0; a < c->angles; a++) c->peak *= sqrt(2 * M_PI) / (a < c->circles ? M_PI : 2);
     }
     return true;
 }
@@ -128,12 +128,12 @@ static int component_nodes(const stair_component *c, int n)
     return (blocks < TABLE_SIZE / STAIR_BLOCK ? blocks : TABLE_SIZE / STAIR_BLOCK) * STAIR_BLOCK;
 }
 
-/* Standard normals to angles with density 1 / (pi s cosh(u/s)): uniform on the circle for s = 1. */
-static void spread_angle(const stair_component *c, double *u)
+/* Standard normals to coordinates of angles: uniform rotations, or nearly so beyond three dimensions. */
+static void spread_angle(bool circle, double *u)
 {
     for (int i = 0; i < STAIR_BLOCK; i++) {
-        double part = 0.5 * erfc(-u[i] * M_SQRT1_2);
-        u[i] = c->stretch * asinh(tan(M_PI * (fmin(fmax(part, 1e-15), 1 - 1e-15) - 0.5)));
+        double part = fmin(fmax(0.5 * erfc(-u[i] * M_SQRT1_2), 1e-15), 1 - 1e-15);
+        u[i] = circle ? asinh(tan(M_PI * (part - 0.5))) : atanh(2 * part - 1);
     }
 }
 
@@ -161,7 +161,7 @@ static void sum_replicate(sampler *s, int r, int n)
             const double *table = s->table + (size_t)(r % TABLES) * (size_t)dim * TABLE_SIZE;
             for (int at = 0; at < component_nodes(c, n); at += STAIR_BLOCK) {
                 stair_block_affine_table[stair_isa()](dim, turned, c->centre, table + at, TABLE_SIZE, f->nodes.u);
-                for (int a = dim - c->angles; a < dim; a++) spread_angle(c, f->nodes.u + (size_t)a * STAIR_BLOCK);
+                for (int a = 0; a < c->angles; a++) spread_angle(a < c->circles, f->nodes.u + (size_t)(plain + a) * STAIR_BLOCK);
                 double top = stair_integrand_energies(f, STAIR_BLOCK);
                 stair_block_density_table[stair_isa()](q, STAIR_BLOCK, f->nodes.u, f->nodes.weight);
                 stair_integrand_add(f, STAIR_BLOCK, NULL, top, &s->replicate[r]);

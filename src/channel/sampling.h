@@ -11,8 +11,8 @@ typedef struct {
     double share;   /* part of the nodes */
     double peak;    /* density at the centre */
     double height;  /* the same times the number of nodes drawn */
-    int angles;     /* trailing coordinates drawn from 1 / (2 pi s cosh(u/s)) in place of a Gaussian */
-    double stretch; /* s */
+    int angles;     /* trailing coordinates drawn from other densities than a Gaussian: */
+    int circles;    /* the first of them from sech(u) / pi, the others from sech(u)^2 / 2 */
 } stair_component;
 
 typedef struct {

@@ -19,7 +19,7 @@ void STAIR_HOT(stair_block_affine)(int dim, const double *matrix, const double *
         }
 }
 
-/* weight /= sum_k height_k exp(-|whiten_k (u - centre_k)|^2 / 2), 1/cosh in place of exp for angles */
+/* weight /= sum_k height_k exp(-|whiten_k (u - centre_k)|^2 / 2), powers of sech in place of exp for angles */
 void STAIR_HOT(stair_block_density)(const stair_mixture *q, int n, const double *u, double *weight)
 {
     const int dim = q->dim;
@@ -37,8 +37,9 @@ void STAIR_HOT(stair_block_density)(const stair_mixture *q, int n, const double 
             }
             lanes part = c->height * lanes_exp(-0.5 * square);
             for (int i = plain; i < dim; i++) {
-                lanes u_i = lanes_abs(lanes_load(u + (size_t)i * STAIR_BLOCK + at)) / c->stretch, down = lanes_exp(-u_i);
-                part *= 2.0 * down / (1.0 + down * down);
+                lanes down = lanes_exp(-lanes_abs(lanes_load(u + (size_t)i * STAIR_BLOCK + at)));
+                lanes secant = 2.0 * down / (1.0 + down * down);
+                part *= i < plain + c->circles ? secant : secant * secant;
             }
             density += part;
         }

@@ -296,9 +296,9 @@ static stair_status create(stair_context *context, stair_model *model, const cha
         model->ranks[l] = a->rank[l];
     }
     int last_rank = a->rank[a->layers - 1];
-    a->common = !a->linear && last_rank > a->tokens - 1 ? last_rank - (a->tokens - 1) : 0;
+    a->unseen = !a->linear && last_rank > a->tokens - 1 ? last_rank - (a->tokens - 1) : 0;
     a->angles = last_rank * (last_rank - 1) / 2;
-    model->fibre_dim = (rows - last_rank) * a->tokens + a->common + a->angles;
+    model->fibre_dim = (rows - last_rank) * a->tokens + (a->unseen > 0) + a->angles;
     if (rows > STAIR_MAX_INDICES || model->fibre_dim > STAIR_MAX_DIM)
         return stair_fail(context, STAIR_UNSUPPORTED, "model too large: at most %d indices in all and %d hidden dimensions",
                           STAIR_MAX_INDICES, STAIR_MAX_DIM);

@@ -11,7 +11,7 @@ typedef struct {
     double skip;                /* c */
     bool linear;                /* activation: identity in place of softmax */
     bool literal;               /* the paper's mixing: S_l transposed */
-    int common;                 /* coordinates v: parts of h_L the label does not see, shared by all tokens */
+    int unseen;                 /* dimensions of v: the part of h_L the label does not see, shared by all tokens */
     int angles;                 /* coordinates of the rotation of h_L */
 } stair_attention;
 

@@ -32,7 +32,7 @@ stair_attention_layout stair_attention_fibre_layout(const stair_attention *a, in
     int last = a->rank[a->layers - 1], m = a->tokens;
     stair_attention_layout at = {.h = 0, .centre = m * last};
     at.scratch = (at.centre + 2 * last * last + 7) / 8 * 8;
-    *size = at.scratch + 8 * ((a->layers + 2) * m * m + 4 * last * last + 2 * m * last);
+    *size = at.scratch + 8 * ((a->layers + 1) * m * m + m * last);
     return at;
 }
 
@@ -218,12 +218,13 @@ stair_status stair_attention_fibre_open(stair_context *context, const stair_mode
     STAIR_TRY(check_points(context, a, rank, target, h));
     if (rank > 1) centre_charts(a, h, omega, fibre->data + at.centre);
     fibre->free_rows = a->row[last];
-    fibre->dim = a->row[last] * m + a->common + a->angles;
+    fibre->dim = a->row[last] * m + (a->unseen > 0) + a->angles;
     /* O(rank) is SO and its image under -1 when the rank is odd; else -1 is in SO and the reflections
      * need a chart of their own */
     fibre->mirrored = rank % 2;
     fibre->charts = fibre->mirrored ? 1 : 2;
     fibre->angles = a->angles;
+    fibre->circles = rank - 1;
     fibre->rough = mixing_is_rough(a);
     fibre->residuals = 0;
     /* two tokens: at fixed z_1 - z_2 each logit of the hidden layer is linear in z_1 + z_2 */

@@ -2,9 +2,7 @@
  *
  *   x = B_1^{-1} ... B_{L-1}^{-1} h R,   weight = prod_l |det B_l|^{-P_L} * Haar density of R
  *
- * with B_l = c 1 + S_l.  h: (M, P_L) up to rotation; R = centre * Cayley(A), A antisymmetric with
- * entries sinh(s) of the angle coordinates s; the Haar density is det(1+A)^{-(P-1)} prod cosh(s) up to
- * its total, which falls off exponentially in s.
+ * with B_l = c 1 + S_l.  h: (M, P_L) up to rotation; R = centre * a product of rotations in planes.
  * M = 2, 3 are unrolled with closed inverses; larger M is solved a node at a time. */
 #include <math.h>
 
@@ -115,84 +113,76 @@ LANES_INLINE lanes solve(const int m, const int p, const lanes *b, lanes *x)
     return inverse;
 }
 
-/* x (M, p) <- x Cayley(A) , Cayley(A) = (1 - A)(1 + A)^{-1}; returns the Haar density.
- * 1 + A has a positive symmetric part, so elimination needs no pivots. */
-LANES_INLINE lanes rotate(const int m, const int p, const double *angles, lanes *x, lanes *work)
+/* x (M, p) <- x R, R a product of rotations in the planes (i, n), i < n < p; returns the Haar density.
+ * Built up so, the last row of R runs over a sphere with latitudes t_i: the density is prod cos(t_i)^i, t_0 on the
+ * whole circle and the others between the poles.  t_0 = 2 gd(s) and t_i = gd(s) make it prod sech(s)^(i+1). */
+LANES_INLINE lanes rotate(const int m, const int p, const double *angles, lanes *x)
 {
-    lanes *plus = work, *right = work + p * p, det = lanes_set(1); /* (1 + A) Q = 1 - A */
-    lanes stretch = lanes_set(1);
-    for (int i = 0, k = 0; i < p; i++)
-        for (int j = i; j < p; j++) {
-            lanes angle = lanes_set(0);
-            if (i != j) {
-                lanes s = lanes_load(angles + (size_t)k++ * STAIR_BLOCK), up = lanes_exp(s), down = lanes_exp(-s);
-                angle = 0.5 * (up - down);
-                stretch *= 0.5 * (up + down);
+    lanes density = lanes_set(1);
+    const double *circle = angles, *latitude = angles + (size_t)(p - 1) * STAIR_BLOCK;
+    for (int n = p - 1; n > 0; n--)
+        for (int i = 0; i < n; i++) {
+            lanes s = lanes_load(i ? latitude : circle), down = lanes_exp(-lanes_abs(s)), secant = 2.0 * down / (1.0 + down * down);
+            lanes tangent = (1.0 - down * down) / (1.0 + down * down), cosine, sine;
+            tangent = lanes_pick(s < 0.0, -tangent, tangent); /* tanh(s) */
+            if (i) {
+                cosine = secant;
+                sine = tangent;
+                latitude += STAIR_BLOCK;
+            } else {
+                cosine = 2.0 * secant * secant - 1.0;
+                sine = 2.0 * secant * tangent;
+                circle += STAIR_BLOCK;
             }
-            plus[i * p + j] = angle + (i == j ? 1.0 : 0.0);
-            plus[j * p + i] = (i == j ? 1.0 : 0.0) - angle;
-            right[i * p + j] = (i == j ? 1.0 : 0.0) - angle;
-            right[j * p + i] = angle + (i == j ? 1.0 : 0.0);
+            for (int k = 0; k <= i; k++) density *= secant;
+            for (int t = 0; t < m; t++) {
+                lanes at_i = x[t * p + i], at_n = x[t * p + n];
+                x[t * p + i] = cosine * at_i + sine * at_n;
+                x[t * p + n] = cosine * at_n - sine * at_i;
+            }
         }
-    for (int i = 0; i < p; i++) {
-        det *= plus[i * p + i];
-        lanes inverse = 1.0 / plus[i * p + i];
-        for (int j = 0; j < p; j++) {
-            if (j == i) continue;
-            lanes factor = plus[j * p + i] * inverse;
-            for (int k = i; k < p; k++) plus[j * p + k] -= factor * plus[i * p + k];
-            for (int k = 0; k < p; k++) right[j * p + k] -= factor * right[i * p + k];
-        }
-    }
-    for (int i = 0; i < p; i++)
-        for (int k = 0; k < p; k++) right[i * p + k] /= plus[i * p + i];
-    for (int i = 0; i < m; i++) {
-        lanes old[STAIR_MAX_INDICES];
-        for (int k = 0; k < p; k++) old[k] = x[i * p + k];
-        for (int k = 0; k < p; k++) {
-            x[i * p + k] = lanes_set(0);
-            for (int j = 0; j < p; j++) x[i * p + k] += old[j] * right[j * p + k];
-        }
-    }
-    lanes density = stretch;
-    for (int k = 0; k < p - 1; k++) density /= det;
     return density;
 }
 
-/* Integral of det(1+A)^{-(p-1)} over A: the volume of SO(p) in Cayley coordinates. */
+/* Integral of that density: of sech^(i+1) over the line, for each angle. */
 static double haar_total(int p)
 {
     double total = 1;
-    for (int k = 2; k <= p; k++) total *= 2 * pow(M_PI, 0.5 * k) / tgamma(0.5 * k) / pow(2, k - 1);
+    for (int n = 1; n < p; n++)
+        for (int i = 0; i < n; i++) total *= sqrt(M_PI) * tgamma(0.5 * (i + 1)) / tgamma(0.5 * i + 1);
     return total;
 }
 
-/* x (M, p) = h R with the common part v put in its columns first */
+/* x (M, p) = (h + v) R, v common to all tokens; returns the density.  One coordinate carries v: v itself where it has
+ * one dimension, else log |v|, since rotations turn it. */
 LANES_INLINE lanes last_layer(const stair_attention *a, const int m, const int p, const double *h, const double *centre,
-                              const double *u, lanes *x, lanes *work)
+                              const double *u, lanes *x)
 {
-    if (p == 1 && !a->common) {
+    if (p == 1 && !a->unseen) {
         for (int i = 0; i < m; i++) x[i] = lanes_set(h[i]);
         return lanes_set(1);
     }
-    const double *common = u + (size_t)(a->row[a->layers - 1] * m) * STAIR_BLOCK;
-    const double *angles = common + (size_t)a->common * STAIR_BLOCK;
-    lanes base[STAIR_MAX_INDICES];
-    for (int i = 0; i < m; i++) {
-        for (int k = 0; k < p; k++) {
-            int v = k - (p - a->common);
-            base[k] = v < 0 ? lanes_set(h[i * p + k]) : lanes_load(common + (size_t)v * STAIR_BLOCK);
-        }
-        for (int k = 0; k < p; k++) {
-            x[i * p + k] = p == 1 ? base[0] : lanes_set(0);
-            for (int j = 0; j < p && p > 1; j++) x[i * p + k] += base[j] * centre[j * p + k];
+    const double *coordinate = u + (size_t)(a->row[a->layers - 1] * m) * STAIR_BLOCK;
+    lanes v = lanes_set(0), density = lanes_set(1);
+    if (a->unseen) {
+        v = lanes_load(coordinate);
+        coordinate += STAIR_BLOCK;
+        if (a->unseen > 1) {
+            v = lanes_exp(v);
+            density *= 2 * pow(M_PI, 0.5 * a->unseen) / tgamma(0.5 * a->unseen);
+            for (int k = 0; k < a->unseen; k++) density *= v;
         }
     }
-    return p > 1 ? rotate(m, p, angles, x, work) : lanes_set(1);
+    for (int i = 0; i < m; i++)
+        for (int k = 0; k < p; k++) {
+            x[i * p + k] = p == 1 ? v + h[i] : lanes_set(0);
+            for (int j = 0; j < p && p > 1; j++) x[i * p + k] += (j == p - a->unseen ? v : lanes_set(h[i * p + j])) * centre[j * p + k];
+        }
+    return p > 1 ? density * rotate(m, p, coordinate, x) : density;
 }
 
 LANES_INLINE void map(const stair_attention *a, const int m, const int layers, const int p, const double *h,
-                      const double *centre, lanes *mixings, lanes *work, int n, const double *u, double *z,
+                      const double *centre, lanes *mixings, int n, const double *u, double *z,
                       double *weight)
 {
     double total = p > 1 ? 1 / haar_total(p) : 1;
@@ -210,7 +200,7 @@ LANES_INLINE void map(const stair_attention *a, const int m, const int layers, c
                 }
             for (int i = 0; i < m * m; i++) mixed[i] = next[i];
         }
-        lanes density = last_layer(a, m, p, h, centre, here, x, work) * total, inverse = lanes_set(1);
+        lanes density = last_layer(a, m, p, h, centre, here, x) * total, inverse = lanes_set(1);
         for (int l = layers - 2; l >= 0; l--) inverse *= solve(m, p, mixings + l * m * m, x);
         for (int i = 0; i < m * p && layers > 1; i++) x[i] = lanes_min(lanes_max(x[i], lanes_set(-HUGE_Z)), lanes_set(HUGE_Z));
         inverse = lanes_min(lanes_abs(inverse), lanes_set(1 / TINY));
@@ -226,18 +216,18 @@ void STAIR_HOT(stair_attention_map)(const stair_attention *a, const double *h, c
                                     int n, const double *u, double *z, double *weight)
 {
     int m = a->tokens, layers = a->layers, p = a->rank[layers - 1];
-    if (m <= 3 && m > 1 && layers <= 4 && p == 1 && !a->common) {
+    if (m <= 3 && m > 1 && layers <= 4 && p == 1 && !a->unseen) {
         lanes local[4 * 9 + 2 * 9 + 3]; /* kept in registers once unrolled */
         if (m == 2 && layers == 2)
-            map(a, 2, 2, 1, h, centre, local, local, n, u, z, weight);
+            map(a, 2, 2, 1, h, centre, local, n, u, z, weight);
         else if (m == 2 && layers == 3)
-            map(a, 2, 3, 1, h, centre, local, local, n, u, z, weight);
+            map(a, 2, 3, 1, h, centre, local, n, u, z, weight);
         else if (m == 2)
-            map(a, 2, layers, 1, h, centre, local, local, n, u, z, weight);
+            map(a, 2, layers, 1, h, centre, local, n, u, z, weight);
         else
-            map(a, 3, layers, 1, h, centre, local, local, n, u, z, weight);
+            map(a, 3, layers, 1, h, centre, local, n, u, z, weight);
         return;
     }
-    lanes *mixings = (lanes *)(void *)scratch, *work = mixings + (layers + 1) * m * m + m * p;
-    map(a, m, layers, p, h, centre, mixings, work, n, u, z, weight);
+    lanes *mixings = (lanes *)(void *)scratch;
+    map(a, m, layers, p, h, centre, mixings, n, u, z, weight);
 }

@@ -31,7 +31,7 @@ stair_status stair_fibre_open(stair_context *context, const double *label, const
     fibre->dim = model->info.indices * model->info.tokens;
     fibre->free_rows = model->info.indices;
     fibre->charts = 1;
-    fibre->angles = 0;
+    fibre->angles = fibre->circles = 0;
     fibre->rough = false;
     fibre->residuals = size;
     fibre->mirrored = false;

@@ -30,7 +30,8 @@ typedef struct stair_fibre {
     int dim;        /* coordinates */
     int free_rows;  /* rows of Z that are coordinates */
     int charts;     /* disjoint pieces that need a chart of their own (reflections) */
-    int angles;     /* trailing coordinates that chart a compact set, with density falling like exp(-|u|) */
+    int angles;     /* trailing coordinates that chart a compact set, */
+    int circles;    /* the first of them with density sech(u), the others with sech(u)^2 or higher powers */
     int residuals;  /* rows after Z: standardised residuals of a noisy output */
     bool mirrored;  /* (free rows, -other rows) lies on the fibre as well */
     bool rough;     /* the density is singular on or next to its domain: a lattice misjudges its error */
