@@ -243,6 +243,7 @@ stair_status stair_bench_staircase(stair_context *context, int capacity, stair_s
 }
 #endif
 
+#include "stair_gamp.h"  /* message passing on instances */
 #include "stair_train.h" /* gradient training */
 
 #endif

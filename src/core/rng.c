@@ -3,10 +3,20 @@
 
 #include <Random123/philox.h>
 #include <math.h>
+#include <string.h>
+
+#include "core/isa.h"
+
+STAIR_HOT_TABLE(void, stair_normals_single, (uint64_t key, uint64_t sample, uint64_t draw, float *out));
+
+static uint64_t key_of(uint64_t seed, stair_rng_purpose purpose)
+{
+    return seed ^ ((uint64_t)purpose * 0x9E3779B97F4A7C15u);
+}
 
 void stair_rng_words(uint64_t seed, stair_rng_purpose purpose, uint64_t sample, uint64_t draw, uint32_t out[4])
 {
-    uint64_t key_bits = seed ^ ((uint64_t)purpose * 0x9E3779B97F4A7C15u);
+    uint64_t key_bits = key_of(seed, purpose);
     philox4x32_key_t key = {{(uint32_t)key_bits, (uint32_t)(key_bits >> 32)}};
     philox4x32_ctr_t counter = {
         {(uint32_t)sample, (uint32_t)(sample >> 32), (uint32_t)draw, (uint32_t)(draw >> 32)}};
@@ -48,4 +58,15 @@ void stair_rng_normals(uint64_t seed, stair_rng_purpose purpose, uint64_t sample
         out[i] = radius * cos(angle);
         if (i + 1 < n) out[i + 1] = radius * sin(angle);
     }
+}
+
+void stair_rng_normals_single(uint64_t seed, stair_rng_purpose purpose, uint64_t sample, int n, float *out)
+{
+    uint64_t key = key_of(seed, purpose);
+    int i = 0;
+    for (; i + 16 <= n; i += 16) stair_normals_single_table[stair_isa()](key, sample, (uint64_t)i / 2, out + i);
+    if (i == n) return;
+    float rest[16];
+    stair_normals_single_table[stair_isa()](key, sample, (uint64_t)i / 2, rest);
+    memcpy(out + i, rest, (size_t)(n - i) * sizeof *out);
 }

@@ -1,0 +1,127 @@
+/* GAMP: the message-passing algorithm on instances, drawn from a teacher or given.
+ *
+ * Part of the interface of stair.h, which includes this file.  Everything drawn is a function of the seed;
+ * results do not depend on the number of threads. */
+#ifndef STAIR_GAMP_H
+#define STAIR_GAMP_H
+
+#include "stair.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* variant: "gamp"; for verification "full" (a variance for every entry) and "bp" (relaxed belief
+ * propagation, small problems only); negative controls "no-onsager", "printed-onsager" (g^t where g^(t-1)
+ * belongs), "printed-g" (E[Z|y] for g_out) and "printed-side" (the paper's update with side information). */
+typedef struct {
+    int dim;              /* D */
+    double alpha;         /* N = round(alpha D) */
+    const char *variant;
+    double start;         /* standard deviation of random first weights; 0: 1/sqrt(D) */
+    double start_overlap; /* above 0: the first estimate has this overlap, and variance 1 - it */
+    double side;          /* lambda of side information S = sqrt(lambda) W* + sqrt(1-lambda) noise, kept throughout */
+    double damping;       /* share of the old estimate in the new one */
+    bool adaptive;        /* more damping where self-overlap and variance disagree */
+    int max_iterations;
+    double tolerance;     /* of the change of W, relative to W */
+    double perfect;       /* eigenvalues of C below this count as perfect recovery */
+    double precision;     /* asked of the channel */
+    bool regenerate;      /* X is never stored: every tile is drawn again when it is needed */
+    bool wide;            /* X in double rather than single precision */
+    int test;             /* points behind the prediction errors */
+    int seeds;            /* runs */
+    uint64_t seed;        /* of the first run; the others follow */
+    const char *checkpoint;  /* FILE, or NULL: run k keeps its state in FILE.k */
+    double checkpoint_every; /* seconds */
+    bool resume;             /* go on from the checkpoint, when there is one */
+} stair_gamp_options;
+
+/* One iteration, the first being the start.  Errors are those on fresh data, given W and W*: Bayes
+ * E|y - E g(omega + sqrt(V) u)|^2, plug-in E|y - g(omega)|^2.  Without a teacher they are NaN. */
+typedef struct {
+    double change;   /* |W - previous W| / |W| */
+    double damping;
+    double mismatch; /* |tr(W W^T / D) - tr(1 - C)| / P, small when the variances are right */
+    double bayes, plugin, bayes_error, plugin_error;
+    double channel_error; /* mean of the channel's own estimates */
+} stair_gamp_record;
+
+typedef struct {
+    uint64_t seed;
+    double alpha;
+    int iterations;
+    const char *stop; /* converged, perfect, zero, iterations, diverged */
+    int count;                  /* iterations + 1 */
+    stair_gamp_record *history; /* (count) */
+    double *q, *m, *v;          /* (count, P, P): W W^T / D, W W*^T / D aligned with the teacher, C */
+    double *cosine;             /* (count, P) */
+    double *weights, *cov;      /* (P, D) and (P, P): posterior mean and covariance of every column of W */
+    double pass_seconds, draw_seconds, channel_seconds, rest_seconds; /* processor time, all threads */
+} stair_gamp_run;
+
+typedef struct {
+    int runs, indices, dim;
+    size_t samples;
+    stair_gamp_run *run; /* (runs) */
+} stair_gamp_result;
+
+stair_gamp_options stair_gamp_defaults(void);
+stair_status stair_gamp_check(stair_context *context, const stair_gamp_options *options);
+
+/* Synthetic teachers: W* and X i.i.d. N(0,1), labels of the model. */
+stair_status stair_gamp(stair_context *context, const stair_model *model, const stair_gamp_options *options,
+                        stair_gamp_result **result);
+void stair_gamp_result_destroy(stair_gamp_result **result);
+
+/* Data of the caller's: x (N, M, D) in float or double, anywhere in memory or mapped; labels (N, K) as the
+ * model carries them. */
+typedef struct {
+    const void *x;
+    bool single;
+    int dim;
+    size_t samples;
+    const double *labels;
+} stair_gamp_data;
+
+/* One run on given data: options say how, its seed draws the start. */
+stair_status stair_gamp_fit(stair_context *context, const stair_model *model, const stair_gamp_options *options,
+                            const stair_gamp_data *data, stair_gamp_result **result);
+
+/* Posterior-mean prediction of y at new x, and the posterior standard deviation of each entry; mean and
+ * deviation (N, K) in plain outputs.  plugin (N, K), the output at the posterior mean, may be NULL. */
+stair_status stair_gamp_predict(stair_context *context, const stair_model *model, const stair_gamp_run *run,
+                                const stair_gamp_data *fresh, double *mean, double *deviation, double *plugin);
+
+/* State evolution of the algorithm as it is run: the same start, damping and variant "gamp", D infinite.
+ * count is the most iterations plus one; q, m, v (count, P, P) and their standard errors.  With a random start
+ * overlap `first` is the overlap W0 W*^T / D taken, (P, P); else NULL. */
+typedef struct {
+    int points;     /* samples of each replicate */
+    int replicates; /* independent populations; their spread is the error */
+    uint64_t seed;
+} stair_gamp_theory_options;
+stair_gamp_theory_options stair_gamp_theory_defaults(void);
+stair_status stair_gamp_theory(stair_context *context, const stair_model *model, const stair_gamp_options *options,
+                               const stair_gamp_theory_options *how, int count, double *q, double *q_error, double *m,
+                               double *m_error, double *v);
+
+/* ---- bench ---------------------------------------------------------------------------------- */
+
+typedef struct {
+    char what[96];
+    int dim;
+    size_t samples;
+    double seconds;   /* wall time of one iteration, or of the whole where `what` says so */
+    double pass, draw, channel, rest; /* processor seconds of it */
+    double ratio;     /* pass against reading alone, or peak memory in GB, or minutes */
+    double limit;     /* promised of the ratio */
+    double error;     /* against a plain reference, relative */
+    bool passed;
+} stair_amp_row;
+stair_status stair_bench_amp(stair_context *context, bool large, int capacity, stair_amp_row *rows, int *count);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

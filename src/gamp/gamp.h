@@ -1,0 +1,100 @@
+/* One run of GAMP: what it knows, and the steps it takes.
+ *
+ *   V^t = C^t,  omega^t = X W^t / sqrt(D) - o^t,  g^t = g_out(y, omega^t, V^t)
+ *   A^t = -(1/D) sum_mu sum_m [dg_out]_mm,        b^t = X^T g^t / sqrt(D) + A^t W^t
+ *   f   = (1 + (1-l) A)^-1 (sqrt(l) S + (1-l) b), F = (1-l) (1 + (1-l) A)^-1        side information l
+ *   W^(t+1) = (1-d) f + d W^t,  C^(t+1) = (1-d) F + d C^t,  o^(t+1) = (1-d) F g^t + d o^t      damping d
+ *
+ * The memory o is what makes damping exact: W^t is a sum of past f, and each answers with its own Onsager
+ * term.  Without damping o^(t+1) = C^(t+1) g^t.  Reference: MATH of Algorithm 1, corrected in docs/errata.md;
+ * the general form in Gerbelot, Berthier, Information and Inference 12 (2023). */
+#ifndef STAIR_GAMP_GAMP_H
+#define STAIR_GAMP_GAMP_H
+
+#include "gamp/tiles.h"
+#include "model/model.h"
+
+#define STAIR_GAMP_SQUARE (STAIR_MAX_INDICES * STAIR_MAX_INDICES)
+
+typedef enum {
+    STAIR_GAMP_PLAIN,
+    STAIR_GAMP_FULL,
+    STAIR_GAMP_BP,
+    STAIR_GAMP_NO_ONSAGER,
+    STAIR_GAMP_PRINTED_ONSAGER,
+    STAIR_GAMP_PRINTED_G,
+    STAIR_GAMP_PRINTED_SIDE
+} stair_gamp_variant;
+
+int stair_gamp_variant_of(const char *name); /* or -1 */
+
+/* What is inferred from: X, labels, side information. */
+typedef struct {
+    stair_tiles tiles;
+    void *stored;         /* X when it is this run's own */
+    double *own_labels;   /* likewise */
+    const double *labels; /* (N, K) */
+    double *teacher;      /* (P, D), or NULL */
+    double *side;         /* S (P, D), or NULL */
+} stair_gamp_problem;
+
+typedef struct {
+    const stair_model *model;
+    const stair_gamp_options *options;
+    stair_channel_options channel;
+    stair_gamp_variant variant;
+    const stair_gamp_problem *problem;
+    int p, m, dim;
+    size_t samples;
+    double scale;            /* 1/sqrt(D) */
+    int iteration;
+    double *w;               /* (P, D) */
+    double c[STAIR_GAMP_SQUARE]; /* C, which is V */
+    double f[STAIR_GAMP_SQUARE]; /* F of the last step */
+    double damping;          /* d of the last step */
+    double *g, *o;           /* (N, P, M): last g, and the memory o before the last step */
+    double *next_g, *next_o; /* where a pass writes */
+    double *b;               /* (P, D): X^T g / sqrt(D) */
+    double a[STAIR_GAMP_SQUARE];  /* A */
+    double gg[STAIR_GAMP_SQUARE]; /* (1/D) sum g g^T, which A equals on average */
+    double channel_error;
+    double *sums;            /* (blocks, P, D) */
+    double seconds[3];       /* pass, drawing, channel: processor time */
+    double *full;            /* state of the variants that keep variances per entry */
+} stair_gamp_state;
+
+/* ---- problem.c --------------------------------------------------------------------------------- */
+stair_status stair_gamp_problem_draw(stair_context *context, const stair_model *model, const stair_gamp_options *options,
+                                     uint64_t seed, stair_gamp_problem *problem);
+void stair_gamp_problem_destroy(stair_gamp_problem *problem);
+/* row p: scale * the normals of stream (seed, purpose, p) */
+void stair_gamp_draw_rows(uint64_t seed, int purpose, int rows, int dim, double scale, double *out);
+
+/* ---- state.c ----------------------------------------------------------------------------------- */
+stair_status stair_gamp_state_create(stair_context *context, const stair_model *model, const stair_gamp_options *options,
+                                     const stair_gamp_problem *problem, stair_gamp_state *state);
+void stair_gamp_state_destroy(stair_gamp_state *state);
+void stair_gamp_state_start(stair_gamp_state *state, uint64_t seed);
+
+/* ---- pass.c: one pass over X.  Fills next_g, next_o, b, a, gg; nothing else changes when it fails. ----------- */
+stair_status stair_gamp_pass(stair_context *context, stair_gamp_state *state);
+/* z (N, P, M) = X w^T / sqrt(D) */
+stair_status stair_gamp_project(stair_context *context, const stair_tiles *tiles, int indices, const double *w, double *z);
+
+/* ---- step.c: the new W and C.  False when 1 + A is not positive: diverged. ----------------------------------- */
+bool stair_gamp_update(stair_gamp_state *state, double *change);
+
+/* ---- measure.c ------------------------------------------------------------------------------------ */
+/* out (P, P) = a b^T / D for a, b (P, D) */
+void stair_gamp_overlap(int p, int dim, const double *a, const double *b, double *out);
+/* Turns rows of m and rows and columns of q as the symmetries of the model allow, so that m is as close to
+ * diagonal and positive as it gets; q may be NULL. */
+void stair_gamp_align(const stair_model *model, double *q, double *m);
+typedef struct {
+    double bayes, plugin, bayes_error, plugin_error;
+} stair_gamp_errors;
+/* Errors of prediction given the overlaps: t = W* W*^T/D, m = W W*^T/D, q = W W^T/D, v = C. */
+void stair_gamp_errors_at(const stair_model *model, int points, uint64_t seed, const double *t, const double *m,
+                          const double *q, const double *v, stair_gamp_errors *errors);
+
+#endif

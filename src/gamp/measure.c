@@ -1,0 +1,198 @@
+/* What is known of W at an iteration: overlaps, their alignment with the teacher, errors of prediction.
+ *
+ * Given W and W*, a fresh sample enters the errors through Z = W* x/sqrt(D) and omega = W x/sqrt(D) alone, and these are
+ * Gaussian with the overlaps as covariance.  So the errors on fresh data are averages over P x M Gaussians, no
+ * sample of dimension D being needed; with U, U' independent given omega the Bayes predictor needs no inner loop:
+ *
+ *   Bayes    E|y|^2 - E<y, g(U) + g(U')> + E<g(U), g(U')>,   U, U' ~ N(omega, C + prenoise)
+ *   plug-in  E|y - g(omega)|^2,                              y = g(Z + sqrt(prenoise) n)
+ *
+ * Noise on y adds its own variance to both and is left out, as in state evolution. */
+#include <math.h>
+#include <string.h>
+
+#include "asymptotics/expectation.h"
+#include "asymptotics/symmetry.h"
+#include "core/matrix.h"
+#include "core/qmc.h"
+#include "core/rng.h"
+#include "gamp/gamp.h"
+
+#define CELLS      (STAIR_MAX_INDICES * STAIR_MAX_TOKENS)
+#define LABEL      (STAIR_MAX_TOKENS * STAIR_MAX_TOKENS)
+#define REPLICATES 8
+
+void stair_gamp_overlap(int p, int dim, const double *a, const double *b, double *out)
+{
+    for (int i = 0; i < p; i++)
+        for (int j = 0; j < p; j++) {
+            const double *x = a + (size_t)i * (size_t)dim, *y = b + (size_t)j * (size_t)dim;
+            double sum = 0;
+            for (int d = 0; d < dim; d++) sum += x[d] * y[d];
+            out[i * p + j] = sum / dim;
+        }
+}
+
+/* q <- r^T q r, m <- r^T m for r (P, P) orthogonal */
+static void turn(int p, const double *r, double *q, double *m)
+{
+    double half[STAIR_GAMP_SQUARE], turned[STAIR_GAMP_SQUARE];
+    for (int i = 0; i < p; i++)
+        for (int j = 0; j < p; j++) {
+            half[i * p + j] = turned[i * p + j] = 0;
+            for (int k = 0; k < p; k++) {
+                turned[i * p + j] += r[k * p + i] * m[k * p + j];
+                if (q) half[i * p + j] += r[k * p + i] * q[k * p + j];
+            }
+        }
+    memcpy(m, turned, sizeof(double) * (size_t)(p * p));
+    for (int i = 0; q && i < p; i++)
+        for (int j = 0; j < p; j++) {
+            q[i * p + j] = 0;
+            for (int k = 0; k < p; k++) q[i * p + j] += half[i * p + k] * r[k * p + j];
+        }
+}
+
+/* The rotation of rows [first, first + n) that brings their block of m closest to a positive matrix. */
+static void layer_rotation(int p, int first, int n, const double *m, double *r)
+{
+    double block[STAIR_GAMP_SQUARE], best[STAIR_GAMP_SQUARE], other[STAIR_GAMP_SQUARE], trace[2] = {0, 0};
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++) block[i * n + j] = m[(first + i) * p + first + j];
+    stair_matrix_procrustes(n, block, 1, best);
+    stair_matrix_procrustes(n, block, -1, other);
+    for (int i = 0; i < n * n; i++) {
+        trace[0] += best[i] * block[i];
+        trace[1] += other[i] * block[i];
+    }
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++) r[(first + i) * p + first + j] = (trace[0] >= trace[1] ? best : other)[i * n + j];
+}
+
+/* Rows that may change sign or places do, the largest entries of m first. */
+static void exchange(int p, const stair_symmetry *s, const double *m, double *r)
+{
+    bool row[STAIR_MAX_INDICES] = {false}, column[STAIR_MAX_INDICES] = {false};
+    for (int step = 0; step < p; step++) {
+        int a = -1, b = -1;
+        for (int i = 0; i < p; i++)
+            for (int j = 0; j < p; j++)
+                if (!row[i] && !column[j] && s->kind[i] == s->kind[j] &&
+                    (a < 0 || fabs(m[i * p + j]) > fabs(m[a * p + b])))
+                    a = i, b = j;
+        row[a] = column[b] = true;
+        r[a * p + b] = s->even[a] && m[a * p + b] < 0 ? -1 : 1;
+    }
+}
+
+/* Z -> -Z as a whole leaves the label of z1 z2 as it is, though neither sign alone does. */
+static bool all_even(const stair_model *model)
+{
+    int size = model->info.indices * model->info.tokens;
+    double z[CELLS], minus[CELLS], y[LABEL], y_minus[LABEL];
+    stair_rng_normals(1, STAIR_RNG_POINTS, 2000, size, z);
+    for (int i = 0; i < size; i++) minus[i] = -z[i];
+    model->ops->forward(model, z, y, NULL);
+    model->ops->forward(model, minus, y_minus, NULL);
+    for (int k = 0; k < model->info.label_size; k++)
+        if (fabs(y[k] - y_minus[k]) > 1e-9 * (1 + fabs(y[k]))) return false;
+    return true;
+}
+
+void stair_gamp_align(const stair_model *model, double *q, double *m)
+{
+    int p = model->info.indices, row = 0;
+    double r[STAIR_GAMP_SQUARE] = {0}, trace = 0;
+    bool attention = !strcmp(model->info.name, "attention");
+    stair_symmetry symmetry;
+    if (attention) {
+        for (int l = 0; l < model->info.layers; row += model->info.ranks[l++])
+            layer_rotation(p, row, model->info.ranks[l], m, r);
+    } else {
+        stair_symmetry_find(model, &symmetry);
+        exchange(p, &symmetry, m, r);
+    }
+    turn(p, r, q, m);
+    for (int i = 0; i < p; i++) trace += m[i * (p + 1)];
+    if (trace >= 0 || attention || !all_even(model)) return;
+    for (int i = 0; i < p * p; i++) m[i] = -m[i];
+}
+
+/* lower (n, n) with lower lower^T = a for a that is only nearly positive: pivots below zero count as zero */
+static void factor(int n, const double *a, double *lower)
+{
+    memset(lower, 0, sizeof(double) * (size_t)(n * n));
+    for (int j = 0; j < n; j++) {
+        double pivot = a[j * n + j];
+        for (int k = 0; k < j; k++) pivot -= lower[j * n + k] * lower[j * n + k];
+        if (!(pivot > 1e-14 * a[j * n + j])) continue;
+        lower[j * n + j] = sqrt(pivot);
+        for (int i = j + 1; i < n; i++) {
+            double sum = a[i * n + j];
+            for (int k = 0; k < j; k++) sum -= lower[i * n + k] * lower[j * n + k];
+            lower[i * n + j] = sum / lower[j * n + j];
+        }
+    }
+}
+
+/* out (n, M) = base + lower (n, n) normals (n, M); base may be NULL */
+static void spread(int n, int m, const double *lower, const double *base, const double *normals, double *out)
+{
+    for (int i = 0; i < n; i++)
+        for (int t = 0; t < m; t++) {
+            double sum = base ? base[i * m + t] : 0;
+            for (int k = 0; k <= i; k++) sum += lower[i * n + k] * normals[k * m + t];
+            out[i * m + t] = sum;
+        }
+}
+
+static void one_point(const stair_model *model, const double *joint, const double *rest, const double *normals,
+                      double *bayes, double *plugin)
+{
+    int p = model->info.indices, m = model->info.tokens, size = p * m, outputs = model->info.label_size;
+    double z[2 * CELLS], u[CELLS], y[LABEL], mean[LABEL], first[LABEL], second[LABEL];
+    double *omega = z + size;
+    spread(2 * p, m, joint, NULL, normals, z); /* Z + sqrt(prenoise) n, then omega */
+    model->ops->forward(model, z, y, NULL);
+    model->ops->forward(model, omega, mean, NULL);
+    spread(p, m, rest, omega, normals + 2 * size, u);
+    model->ops->forward(model, u, first, NULL);
+    spread(p, m, rest, omega, normals + 3 * size, u);
+    model->ops->forward(model, u, second, NULL);
+    for (int k = 0; k < outputs; k++) {
+        *bayes += y[k] * y[k] - y[k] * (first[k] + second[k]) + first[k] * second[k];
+        *plugin += (y[k] - mean[k]) * (y[k] - mean[k]);
+    }
+}
+
+void stair_gamp_errors_at(const stair_model *model, int points, uint64_t seed, const double *t, const double *m,
+                          const double *q, const double *v, stair_gamp_errors *errors)
+{
+    int p = model->info.indices, n = 2 * p, size = p * model->info.tokens, each = (points + REPLICATES - 1) / REPLICATES;
+    double both[4 * STAIR_GAMP_SQUARE], joint[4 * STAIR_GAMP_SQUARE], wide[STAIR_GAMP_SQUARE], rest[STAIR_GAMP_SQUARE];
+    double bayes[REPLICATES] = {0}, plugin[REPLICATES] = {0}, shift[4 * CELLS], u[4 * CELLS];
+    for (int i = 0; i < p; i++)
+        for (int j = 0; j < p; j++) {
+            both[i * n + j] = t[i * p + j] + (i == j ? model->info.prenoise : 0);
+            both[(p + i) * n + p + j] = q[i * p + j];
+            both[(p + i) * n + j] = both[j * n + p + i] = m[i * p + j];
+            wide[i * p + j] = v[i * p + j] + (i == j ? model->info.prenoise : 0);
+        }
+    factor(n, both, joint);
+    factor(p, wide, rest);
+    *errors = (stair_gamp_errors){0};
+    for (int r = 0; r < REPLICATES; r++) {
+        stair_rng_uniforms(seed, STAIR_RNG_SHIFT, (uint64_t)1 << 40 | (uint64_t)r, 4 * size, shift);
+        for (int i = 0; i < each; i++) {
+            stair_qmc_point(4 * size, (uint64_t)each, (uint64_t)i, shift, u);
+            for (int k = 0; k < 4 * size; k++) u[k] = stair_qmc_normal(u[k]);
+            one_point(model, joint, rest, u, &bayes[r], &plugin[r]);
+        }
+        bayes[r] /= each;
+        plugin[r] /= each;
+        errors->bayes += bayes[r] / REPLICATES;
+        errors->plugin += plugin[r] / REPLICATES;
+    }
+    errors->bayes_error = stair_replicate_error(REPLICATES, bayes);
+    errors->plugin_error = stair_replicate_error(REPLICATES, plugin);
+}

@@ -1,0 +1,240 @@
+/* One pass over X for one iteration: tile by tile project, denoise, accumulate.
+ *
+ * Samples are cut into STAIR_GAMP_BLOCKS blocks, each with its own sums, added in block order afterwards: the
+ * bytes do not depend on threads.  What a pass reads of the run it does not write, so a pass that is
+ * stopped leaves the run where it was. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/parallel.h"
+#include "gamp/gamp.h"
+#include "train/runs.h"
+
+typedef struct {
+    double a[STAIR_GAMP_SQUARE], gg[STAIR_GAMP_SQUARE], error, seconds[3];
+} block_sums;
+
+typedef struct {
+    void *tile;
+    double *rows, *omega, *dg, *error;
+} scratch;
+
+typedef struct {
+    stair_gamp_state *state;
+    scratch *room;     /* per thread */
+    block_sums *block; /* per block */
+} pass_job;
+
+/* (rows, P) to (n, P, M), times `scale` */
+static void rows_to_cells(size_t n, int p, int m, double scale, const double *rows, double *cells)
+{
+    for (size_t i = 0; i < n; i++)
+        for (int t = 0; t < m; t++)
+            for (int k = 0; k < p; k++)
+                cells[(i * (size_t)p + (size_t)k) * (size_t)m + (size_t)t] =
+                    scale * rows[(i * (size_t)m + (size_t)t) * (size_t)p + (size_t)k];
+}
+
+static void cells_to_rows(size_t n, int p, int m, const double *cells, double *rows)
+{
+    for (size_t i = 0; i < n; i++)
+        for (int t = 0; t < m; t++)
+            for (int k = 0; k < p; k++)
+                rows[(i * (size_t)m + (size_t)t) * (size_t)p + (size_t)k] =
+                    cells[(i * (size_t)p + (size_t)k) * (size_t)m + (size_t)t];
+}
+
+/* out (P, M) = a (P, P) x (P, M) */
+static void apply(int p, int m, const double *a, const double *x, double *out)
+{
+    for (int i = 0; i < p; i++)
+        for (int t = 0; t < m; t++) {
+            double sum = 0;
+            for (int k = 0; k < p; k++) sum += a[i * p + k] * x[k * m + t];
+            out[i * m + t] = sum;
+        }
+}
+
+/* The memory o of this iteration, and omega -= o. */
+static void react(const stair_gamp_state *s, size_t first, size_t n, double *omega)
+{
+    size_t cells = (size_t)(s->p * s->m);
+    for (size_t i = 0; i < n; i++) {
+        double now[STAIR_MAX_INDICES * STAIR_MAX_TOKENS];
+        size_t at = (first + i) * cells;
+        apply(s->p, s->m, s->f, s->g + at, now);
+        for (size_t k = 0; k < cells; k++) {
+            double o = s->variant == STAIR_GAMP_NO_ONSAGER ? 0 : (1 - s->damping) * now[k] + s->damping * s->o[at + k];
+            s->next_o[at + k] = o;
+            if (s->variant != STAIR_GAMP_PRINTED_ONSAGER) omega[i * cells + k] -= o;
+        }
+    }
+}
+
+static stair_status denoise(stair_context *local, const stair_gamp_state *s, size_t first, size_t n, scratch *room)
+{
+    size_t cells = (size_t)(s->p * s->m), k = (size_t)s->model->info.label_size;
+    stair_channel_result result = {.g = s->next_g + first * cells, .dg = room->dg, .error = room->error};
+    const double *labels = s->problem->labels + first * k;
+    STAIR_TRY(stair_channel_evaluate(local, s->model, &s->channel, first, n, labels, room->omega, 1, s->c, &result));
+    if (s->variant == STAIR_GAMP_PRINTED_ONSAGER) { /* omega of the print: its own g taken off */
+        for (size_t i = 0; i < n; i++) {
+            double own[STAIR_MAX_INDICES * STAIR_MAX_TOKENS];
+            apply(s->p, s->m, s->c, result.g + i * cells, own);
+            for (size_t j = 0; j < cells; j++) room->omega[i * cells + j] -= own[j];
+        }
+        STAIR_TRY(stair_channel_evaluate(local, s->model, &s->channel, first, n, labels, room->omega, 1, s->c, &result));
+    }
+    for (size_t i = 0; i < n && s->variant == STAIR_GAMP_PRINTED_G; i++) { /* E[Z|y] = omega + V g_out */
+        double own[STAIR_MAX_INDICES * STAIR_MAX_TOKENS];
+        apply(s->p, s->m, s->c, result.g + i * cells, own);
+        for (size_t j = 0; j < cells; j++) result.g[i * cells + j] = room->omega[i * cells + j] + own[j];
+    }
+    return STAIR_OK;
+}
+
+static void add_moments(const stair_gamp_state *s, size_t first, size_t n, const scratch *room, block_sums *sums)
+{
+    int p = s->p, m = s->m, pm = p * m;
+    for (size_t i = 0; i < n; i++) {
+        const double *g = s->next_g + (first + i) * (size_t)pm, *dg = room->dg + i * (size_t)(pm * pm);
+        for (int a = 0; a < p; a++)
+            for (int b = 0; b < p; b++)
+                for (int t = 0; t < m; t++) {
+                    sums->a[a * p + b] -= dg[(a * m + t) * pm + b * m + t];
+                    sums->gg[a * p + b] += g[a * m + t] * g[b * m + t];
+                }
+        sums->error += fmin(1, room->error[i]);
+    }
+}
+
+static stair_status pass_block(void *user, size_t block, int thread, stair_context *local)
+{
+    pass_job *job = user;
+    stair_gamp_state *s = job->state;
+    const stair_tiles *tiles = &s->problem->tiles;
+    scratch *room = &job->room[thread];
+    block_sums *sums = &job->block[block];
+    double *total = s->sums + block * (size_t)s->p * (size_t)s->dim;
+    size_t lo, hi, most = stair_tile_samples(tiles), cells = (size_t)(s->p * s->m);
+    memset(sums, 0, sizeof *sums);
+    memset(total, 0, (size_t)s->p * (size_t)s->dim * sizeof(double));
+    stair_block_range(tiles, block, &lo, &hi);
+    for (size_t first = lo; first < hi; first += most) {
+        size_t n = hi - first < most ? hi - first : most;
+        double begun = stair_seconds();
+        const void *x = stair_tile_open(tiles, first, n, room->tile);
+        double drawn = stair_seconds();
+        stair_tile_project(tiles, x, n, s->p, s->w, room->rows);
+        double projected = stair_seconds();
+        rows_to_cells(n, s->p, s->m, s->scale, room->rows, room->omega);
+        react(s, first, n, room->omega);
+        STAIR_TRY(denoise(local, s, first, n, room));
+        add_moments(s, first, n, room, sums);
+        cells_to_rows(n, s->p, s->m, s->next_g + first * cells, room->rows);
+        double denoised = stair_seconds();
+        stair_tile_collect(tiles, x, n, s->p, room->rows, total);
+        sums->seconds[1] += drawn - begun;
+        sums->seconds[2] += denoised - projected;
+        sums->seconds[0] += projected - drawn + stair_seconds() - denoised;
+    }
+    return STAIR_OK;
+}
+
+static void add_blocks(stair_gamp_state *s, const block_sums *block)
+{
+    size_t size = (size_t)s->p * (size_t)s->dim;
+    int p = s->p;
+    double a[STAIR_GAMP_SQUARE] = {0}, gg[STAIR_GAMP_SQUARE] = {0}, error = 0;
+    memset(s->b, 0, size * sizeof(double));
+    for (size_t b = 0; b < STAIR_GAMP_BLOCKS; b++) {
+        for (size_t i = 0; i < size; i++) s->b[i] += s->scale * s->sums[b * size + i];
+        for (int i = 0; i < p * p; i++) a[i] += block[b].a[i] / s->dim;
+        for (int i = 0; i < p * p; i++) gg[i] += block[b].gg[i] / s->dim;
+        for (int i = 0; i < 3; i++) s->seconds[i] += block[b].seconds[i];
+        error += block[b].error;
+    }
+    for (int i = 0; i < p; i++)
+        for (int j = 0; j < p; j++) {
+            s->a[i * p + j] = 0.5 * (a[i * p + j] + a[j * p + i]);
+            s->gg[i * p + j] = gg[i * p + j];
+        }
+    s->channel_error = s->samples ? error / (double)s->samples : 0;
+}
+
+static void free_scratch(int width, scratch *room)
+{
+    for (int t = 0; room && t < width; t++) {
+        free(room[t].tile);
+        free(room[t].rows);
+    }
+    free(room);
+}
+
+/* rows, omega, dg and error of a tile are one allocation */
+static scratch *make_scratch(int width, const stair_tiles *tiles, size_t cells)
+{
+    size_t n = stair_tile_samples(tiles);
+    scratch *room = calloc((size_t)width, sizeof *room);
+    for (int t = 0; room && t < width; t++) {
+        room[t].tile = tiles->x ? NULL : malloc(stair_tile_bytes(tiles));
+        room[t].rows = malloc(n * (2 * cells + cells * cells + 1) * sizeof(double));
+        if (!room[t].rows || (!tiles->x && !room[t].tile)) {
+            free_scratch(width, room);
+            return NULL;
+        }
+        room[t].omega = room[t].rows + n * cells;
+        room[t].dg = room[t].omega + n * cells;
+        room[t].error = room[t].dg + n * cells * cells;
+    }
+    return room;
+}
+
+stair_status stair_gamp_pass(stair_context *context, stair_gamp_state *state)
+{
+    int width = stair_parallel_width(context, STAIR_GAMP_BLOCKS);
+    pass_job job = {.state = state,
+                    .room = make_scratch(width, &state->problem->tiles, (size_t)(state->p * state->m)),
+                    .block = calloc(STAIR_GAMP_BLOCKS, sizeof *job.block)};
+    stair_status status = job.room && job.block ? stair_parallel(context, STAIR_GAMP_BLOCKS, pass_block, &job)
+                                                : stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+    if (status == STAIR_OK) add_blocks(state, job.block);
+    free_scratch(width, job.room);
+    free(job.block);
+    return status;
+}
+
+typedef struct {
+    const stair_tiles *tiles;
+    int indices;
+    const double *w;
+    double *z;
+    scratch *room;
+} project_job;
+
+static stair_status project_block(void *user, size_t block, int thread, stair_context *local)
+{
+    (void)local;
+    project_job *job = user;
+    size_t lo, hi, most = stair_tile_samples(job->tiles), cells = (size_t)(job->indices * job->tiles->tokens);
+    stair_block_range(job->tiles, block, &lo, &hi);
+    for (size_t first = lo; first < hi; first += most) {
+        size_t n = hi - first < most ? hi - first : most;
+        const void *x = stair_tile_open(job->tiles, first, n, job->room[thread].tile);
+        stair_tile_project(job->tiles, x, n, job->indices, job->w, job->room[thread].rows);
+        rows_to_cells(n, job->indices, job->tiles->tokens, 1 / sqrt((double)job->tiles->dim), job->room[thread].rows,
+                      job->z + first * cells);
+    }
+    return STAIR_OK;
+}
+
+stair_status stair_gamp_project(stair_context *context, const stair_tiles *tiles, int indices, const double *w, double *z)
+{
+    int width = stair_parallel_width(context, STAIR_GAMP_BLOCKS);
+    project_job job = {tiles, indices, w, z, make_scratch(width, tiles, (size_t)(indices * tiles->tokens))};
+    stair_status status = job.room ? stair_parallel(context, STAIR_GAMP_BLOCKS, project_block, &job)
+                                   : stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+    free_scratch(width, job.room);
+    return status;
+}

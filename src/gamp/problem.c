@@ -1,0 +1,124 @@
+/* The teacher and the samples of one synthetic run:
+ *
+ *   W* (P, D), x (M, D) i.i.d. N(0,1);  Z = W* x / sqrt(D);  y = g(Z + sqrt(prenoise) n) + sqrt(noise) n
+ *   side information S = sqrt(lambda) W* + sqrt(1 - lambda) n
+ *
+ * in the numbering of gradient descent, so that both see the same teacher and samples. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/parallel.h"
+#include "core/rng.h"
+#include "gamp/gamp.h"
+
+void stair_gamp_draw_rows(uint64_t seed, int purpose, int rows, int dim, double scale, double *out)
+{
+    for (int p = 0; p < rows; p++) {
+        double *row = out + (size_t)p * (size_t)dim;
+        stair_rng_normals(seed, (stair_rng_purpose)purpose, (uint64_t)p, dim, row);
+        for (int d = 0; d < dim; d++) row[d] *= scale;
+    }
+}
+
+typedef struct {
+    const stair_model *model;
+    uint64_t seed;
+    size_t samples;
+    const double *z;
+    double *labels;
+} label_job;
+
+static void label_sample(const label_job *job, size_t i)
+{
+    const stair_model_info *info = &job->model->info;
+    int cells = info->indices * info->tokens, outputs = info->label_size;
+    double z[STAIR_MAX_INDICES * STAIR_MAX_TOKENS];
+    double noise[STAIR_MAX_INDICES * STAIR_MAX_TOKENS + STAIR_MAX_TOKENS * STAIR_MAX_TOKENS];
+    double *label = job->labels + i * (size_t)outputs;
+    memcpy(z, job->z + i * (size_t)cells, sizeof(double) * (size_t)cells);
+    if (info->prenoise > 0 || info->noise > 0)
+        stair_rng_normals(job->seed, STAIR_RNG_NOISE, i, cells + outputs, noise);
+    for (int k = 0; k < cells && info->prenoise > 0; k++) z[k] += sqrt(info->prenoise) * noise[k];
+    job->model->ops->forward(job->model, z, info->output_noisy ? label : NULL, info->output_noisy ? NULL : label);
+    for (int k = 0; k < outputs && info->output_noisy; k++) label[k] += sqrt(info->noise) * noise[cells + k];
+}
+
+static stair_status label_block(void *user, size_t block, int thread, stair_context *local)
+{
+    (void)thread, (void)local;
+    const label_job *job = user;
+    for (size_t i = block * job->samples / STAIR_GAMP_BLOCKS; i < (block + 1) * job->samples / STAIR_GAMP_BLOCKS; i++)
+        label_sample(job, i);
+    return STAIR_OK;
+}
+
+static stair_status draw_labels(stair_context *context, const stair_model *model, uint64_t seed, stair_gamp_problem *problem)
+{
+    size_t n = problem->tiles.samples, cells = (size_t)(model->info.indices * model->info.tokens);
+    double *z = malloc((n * cells + 1) * sizeof(double));
+    if (!z) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+    label_job job = {model, seed, n, z, problem->own_labels};
+    stair_status status = stair_gamp_project(context, &problem->tiles, model->info.indices, problem->teacher, z);
+    if (status == STAIR_OK) status = stair_parallel(context, STAIR_GAMP_BLOCKS, label_block, &job);
+    free(z);
+    return status;
+}
+
+static void draw_side(double lambda, uint64_t seed, int p, int dim, stair_gamp_problem *problem)
+{
+    stair_gamp_draw_rows(seed, STAIR_RNG_SIDE, p, dim, sqrt(1 - lambda), problem->side);
+    for (size_t i = 0; i < (size_t)p * (size_t)dim; i++) problem->side[i] += sqrt(lambda) * problem->teacher[i];
+}
+
+static stair_status allocate(stair_context *context, const stair_model *model, const stair_gamp_options *options,
+                             stair_gamp_problem *problem)
+{
+    const stair_tiles *t = &problem->tiles;
+    size_t weights = (size_t)model->info.indices * (size_t)options->dim, k = (size_t)model->info.label_size;
+    size_t row = (size_t)t->tokens * (size_t)t->dim * (t->single ? sizeof(float) : sizeof(double));
+    problem->teacher = malloc(weights * sizeof(double));
+    problem->side = options->side > 0 ? malloc(weights * sizeof(double)) : NULL;
+    problem->own_labels = t->samples < SIZE_MAX / 16 / k ? malloc((t->samples * k + 1) * sizeof(double)) : NULL;
+    if (!options->regenerate)
+        problem->stored = t->samples < SIZE_MAX / 2 / row ? malloc(t->samples * row + 64) : NULL;
+    if (!options->regenerate && !problem->stored)
+        return stair_fail(context, STAIR_NO_MEMORY, "no memory for %zu samples of %d tokens in dimension %d; regenerate needs none",
+                          t->samples, t->tokens, t->dim);
+    if (!problem->teacher || (options->side > 0 && !problem->side) || !problem->own_labels)
+        return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+    problem->labels = problem->own_labels;
+    return STAIR_OK;
+}
+
+stair_status stair_gamp_problem_draw(stair_context *context, const stair_model *model, const stair_gamp_options *options,
+                                     uint64_t seed, stair_gamp_problem *problem)
+{
+    int p = model->info.indices;
+    *problem = (stair_gamp_problem){.tiles = {.dim = options->dim,
+                                              .tokens = model->info.tokens,
+                                              .samples = (size_t)llround(options->alpha * options->dim),
+                                              .single = !options->wide,
+                                              .seed = seed}};
+    stair_status status = allocate(context, model, options, problem);
+    if (status == STAIR_OK && problem->stored) {
+        status = stair_tiles_draw(context, &problem->tiles, problem->stored);
+        problem->tiles.x = problem->stored;
+    }
+    if (status == STAIR_OK) {
+        stair_gamp_draw_rows(seed, STAIR_RNG_TEACHER, p, options->dim, 1, problem->teacher);
+        if (problem->side) draw_side(options->side, seed, p, options->dim, problem);
+        status = draw_labels(context, model, seed, problem);
+    }
+    if (status != STAIR_OK) stair_gamp_problem_destroy(problem);
+    return status;
+}
+
+void stair_gamp_problem_destroy(stair_gamp_problem *problem)
+{
+    free(problem->stored);
+    free(problem->own_labels);
+    free(problem->teacher);
+    free(problem->side);
+    *problem = (stair_gamp_problem){0};
+}

@@ -1,0 +1,359 @@
+/* stair_gamp: runs one after the other, each on all threads, with its history and its checkpoint. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/matrix.h"
+#include "gamp/gamp.h"
+#include "gamp/run.h"
+#include "train/runs.h"
+#include "train/state_file.h"
+
+static const char *const variants[] = {"gamp", "full", "bp", "no-onsager", "printed-onsager", "printed-g", "printed-side", NULL};
+static const char *const stops[] = {"", "converged", "perfect", "zero", "iterations", "diverged"};
+enum { GOES_ON, CONVERGED, PERFECT, ZERO, ITERATIONS, DIVERGED };
+
+#define NOTHING 1e-12 /* mean square of W that counts as zero */
+
+int stair_gamp_variant_of(const char *name)
+{
+    for (int k = 0; name && variants[k]; k++)
+        if (!strcmp(name, variants[k])) return k;
+    return -1;
+}
+
+stair_gamp_options stair_gamp_defaults(void)
+{
+    return (stair_gamp_options){.dim = 1000,
+                                .alpha = 1,
+                                .variant = "gamp",
+                                .max_iterations = 50,
+                                .tolerance = 1e-4,
+                                .perfect = 1e-10,
+                                .precision = 1e-3,
+                                .test = 2048,
+                                .seeds = 1,
+                                .seed = 1,
+                                .checkpoint_every = 30};
+}
+
+stair_status stair_gamp_check(stair_context *context, const stair_gamp_options *o)
+{
+    if (o->dim < 1 || o->dim > 1 << 24) return stair_refuse_number(context, "dim", "between 1 and 2^24", o->dim);
+    if (!(o->alpha >= 0) || o->alpha > 1e9) return stair_refuse_number(context, "alpha", "between 0 and 1e9", o->alpha);
+    if (o->alpha * o->dim > 1e12) return stair_refuse_number(context, "alpha * dim", "at most 1e12", o->alpha * o->dim);
+    if (stair_gamp_variant_of(o->variant) < 0) {
+        const char *near = o->variant ? stair_closest(o->variant, variants) : NULL;
+        return stair_fail(context, STAIR_BAD_INPUT, "variant cannot be '%.40s'; did you mean %s?", o->variant ? o->variant : "",
+                          near ? near : variants[0]);
+    }
+    if (!(o->start >= 0) || !isfinite(o->start)) return stair_refuse_number(context, "start", "finite and not negative", o->start);
+    if (!(o->start_overlap >= 0 && o->start_overlap < 1))
+        return stair_refuse_number(context, "start-overlap", "between 0 and 1, 1 excluded", o->start_overlap);
+    if (!(o->side >= 0 && o->side < 1)) return stair_refuse_number(context, "side", "between 0 and 1, 1 excluded", o->side);
+    if (o->side > 0 && o->start_overlap > 0)
+        return stair_fail(context, STAIR_BAD_INPUT, "side information gives the first estimate; start-overlap has no place beside it");
+    if (!(o->damping >= 0 && o->damping < 1)) return stair_refuse_number(context, "damping", "between 0 and 1, 1 excluded", o->damping);
+    if (o->max_iterations < 0) return stair_refuse_number(context, "max-iterations", "at least 0", o->max_iterations);
+    if (!(o->tolerance > 0 && o->tolerance < 1)) return stair_refuse_number(context, "tolerance", "between 0 and 1", o->tolerance);
+    if (!(o->perfect > 0 && o->perfect < 1)) return stair_refuse_number(context, "perfect", "between 0 and 1", o->perfect);
+    if (!(o->precision >= 1e-13 && o->precision <= 1))
+        return stair_refuse_number(context, "precision", "between 1e-13 and 1", o->precision);
+    if (o->test < 8) return stair_refuse_number(context, "test", "at least 8", o->test);
+    if (o->seeds < 1 || o->seeds > 100000) return stair_refuse_number(context, "seeds", "between 1 and 100000", o->seeds);
+    if (o->resume && !o->checkpoint) return stair_fail(context, STAIR_BAD_INPUT, "resume needs a checkpoint file");
+    return STAIR_OK;
+}
+
+/* Progress of the whole request out of that of one pass. */
+typedef struct {
+    stair_context *outer;
+    double done, total;
+} relay;
+
+static bool relay_progress(void *user, double done, double total)
+{
+    relay *r = user;
+    (void)done, (void)total;
+    return stair_context_progress(r->outer, r->done, r->total);
+}
+
+typedef struct {
+    stair_context *context; /* whose progress is the whole request's */
+    stair_context *outer;
+    stair_gamp_state state;
+    stair_gamp_run *out;
+    double t[STAIR_GAMP_SQUARE]; /* W* W*^T / D */
+    int stop;
+    uint64_t fingerprint;
+    const char *file;
+    double saved;
+} one_run;
+
+static stair_status grow(stair_context *context, stair_gamp_run *run, int p)
+{
+    size_t n = (size_t)run->count + 1, square = (size_t)(p * p);
+    stair_gamp_record *history = realloc(run->history, n * sizeof *history);
+    if (history) run->history = history;
+    double **arrays[] = {&run->q, &run->m, &run->v, &run->cosine};
+    bool failed = !history;
+    for (int k = 0; k < 4; k++) {
+        double *array = realloc(*arrays[k], n * (k == 3 ? (size_t)p : square) * sizeof(double));
+        if (array) *arrays[k] = array;
+        failed |= !array;
+    }
+    if (failed) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+    run->count++;
+    return STAIR_OK;
+}
+
+static void fill_record(one_run *run, double change)
+{
+    stair_gamp_state *s = &run->state;
+    stair_gamp_run *out = run->out;
+    int p = s->p, last = out->count - 1;
+    size_t square = (size_t)(p * p);
+    double *q = out->q + (size_t)last * square, *m = out->m + (size_t)last * square, *v = out->v + (size_t)last * square;
+    double *cosine = out->cosine + (size_t)last * (size_t)p, trace = 0;
+    stair_gamp_errors errors = {NAN, NAN, NAN, NAN};
+    memcpy(v, s->c, square * sizeof(double));
+    stair_gamp_overlap(p, s->dim, s->w, s->w, q);
+    for (int i = 0; i < p; i++) trace += q[i * (p + 1)] - 1 + v[i * (p + 1)];
+    for (size_t i = 0; i < square; i++) m[i] = NAN;
+    for (int i = 0; i < p; i++) cosine[i] = NAN;
+    if (s->problem->teacher) {
+        stair_gamp_overlap(p, s->dim, s->w, s->problem->teacher, m);
+        stair_gamp_errors_at(s->model, s->options->test, out->seed, run->t, m, q, v, &errors);
+        stair_gamp_align(s->model, q, m);
+        for (int i = 0; i < p; i++) {
+            double norm = sqrt(fmax(0, q[i * (p + 1)]) * run->t[i * (p + 1)]);
+            cosine[i] = norm > 0 ? m[i * (p + 1)] / norm : 0;
+        }
+    }
+    out->history[last] = (stair_gamp_record){.change = change, .damping = s->damping, .mismatch = fabs(trace) / p,
+                                             .bayes = errors.bayes, .plugin = errors.plugin,
+                                             .bayes_error = errors.bayes_error, .plugin_error = errors.plugin_error,
+                                             .channel_error = s->channel_error};
+}
+
+static int why_stop(const one_run *run, double change)
+{
+    const stair_gamp_state *s = &run->state;
+    double values[STAIR_MAX_INDICES], vectors[STAIR_GAMP_SQUARE], square = 0;
+    for (int i = 0; i < s->p; i++) square += run->out->q[(size_t)(run->out->count - 1) * (size_t)(s->p * s->p) + (size_t)(i * (s->p + 1))];
+    stair_matrix_eigen(s->p, s->c, values, vectors);
+    if (values[s->p - 1] < s->options->perfect) return PERFECT;
+    if (s->iteration && square / s->p < NOTHING) return ZERO;
+    if (s->iteration && change < s->options->tolerance) return CONVERGED;
+    return s->iteration >= s->options->max_iterations ? ITERATIONS : GOES_ON;
+}
+
+/* A history entry is as many bytes as its parts; a finished run keeps no messages. */
+static stair_status save(one_run *run)
+{
+    const stair_gamp_state *s = &run->state;
+    const stair_gamp_run *out = run->out;
+    size_t cells = run->stop == GOES_ON ? s->samples * (size_t)(s->p * s->m) : 0, n = (size_t)out->count;
+    size_t square = (size_t)(s->p * s->p);
+    stair_state file = {0};
+    stair_state_put(&file, &out->count, sizeof out->count);
+    stair_state_put(&file, &run->stop, sizeof run->stop);
+    stair_state_put(&file, &s->iteration, sizeof s->iteration);
+    stair_state_put(&file, &s->damping, sizeof s->damping);
+    stair_state_put(&file, s->c, sizeof s->c);
+    stair_state_put(&file, s->f, sizeof s->f);
+    stair_state_put(&file, s->seconds, sizeof s->seconds);
+    stair_state_put(&file, s->w, (size_t)s->p * (size_t)s->dim * sizeof(double));
+    stair_state_put(&file, s->g, cells * sizeof(double));
+    stair_state_put(&file, s->o, cells * sizeof(double));
+    stair_state_put(&file, out->history, n * sizeof *out->history);
+    stair_state_put(&file, out->q, n * square * sizeof(double));
+    stair_state_put(&file, out->m, n * square * sizeof(double));
+    stair_state_put(&file, out->v, n * square * sizeof(double));
+    stair_state_put(&file, out->cosine, n * (size_t)s->p * sizeof(double));
+    stair_status status = stair_state_save(run->context, run->file, run->fingerprint, &file);
+    stair_state_free(&file);
+    run->saved = stair_seconds();
+    return status;
+}
+
+static stair_status restore(one_run *run, bool *found)
+{
+    stair_gamp_state *s = &run->state;
+    stair_gamp_run *out = run->out;
+    stair_state file;
+    int count = 0;
+    STAIR_TRY(stair_state_load(run->context, run->file, run->fingerprint, &file, found));
+    stair_status status = STAIR_OK;
+    if (*found) {
+        stair_state_get(&file, &count, sizeof count);
+        stair_state_get(&file, &run->stop, sizeof run->stop);
+        stair_state_get(&file, &s->iteration, sizeof s->iteration);
+        stair_state_get(&file, &s->damping, sizeof s->damping);
+        stair_state_get(&file, s->c, sizeof s->c);
+        stair_state_get(&file, s->f, sizeof s->f);
+        stair_state_get(&file, s->seconds, sizeof s->seconds);
+        stair_state_get(&file, s->w, (size_t)s->p * (size_t)s->dim * sizeof(double));
+        size_t cells = run->stop == GOES_ON ? s->samples * (size_t)(s->p * s->m) : 0, square = (size_t)(s->p * s->p);
+        stair_state_get(&file, s->g, cells * sizeof(double));
+        stair_state_get(&file, s->o, cells * sizeof(double));
+        while (status == STAIR_OK && !file.failed && out->count < count) status = grow(run->context, out, s->p);
+        if (status == STAIR_OK && !file.failed) {
+            size_t n = (size_t)count;
+            stair_state_get(&file, out->history, n * sizeof *out->history);
+            stair_state_get(&file, out->q, n * square * sizeof(double));
+            stair_state_get(&file, out->m, n * square * sizeof(double));
+            stair_state_get(&file, out->v, n * square * sizeof(double));
+            stair_state_get(&file, out->cosine, n * (size_t)s->p * sizeof(double));
+        }
+        if (status == STAIR_OK && (file.failed || file.at != file.size))
+            status = stair_fail(run->context, STAIR_FAILED, "%s: checkpoint cannot be read", run->file);
+    }
+    stair_state_free(&file);
+    return status;
+}
+
+static stair_status iterate(one_run *run, relay *progress)
+{
+    stair_gamp_state *s = &run->state;
+    double done = progress->done;
+    while (run->stop == GOES_ON) {
+        double change;
+        progress->done = done + (double)s->iteration / (s->options->max_iterations + 1);
+        stair_status status = stair_gamp_pass(run->context, s);
+        if (status != STAIR_OK) {
+            if (run->file && status == STAIR_FAILED) STAIR_TRY(save(run)); /* stopped on request */
+            return status;
+        }
+        bool finite = stair_gamp_update(s, &change);
+        STAIR_TRY(grow(run->context, run->out, s->p));
+        fill_record(run, change);
+        run->stop = finite ? why_stop(run, change) : DIVERGED;
+        if (run->file && run->stop == GOES_ON && stair_seconds() - run->saved > s->options->checkpoint_every)
+            STAIR_TRY(save(run));
+    }
+    return STAIR_OK;
+}
+
+static stair_status begin(one_run *run)
+{
+    bool found = false;
+    if (run->state.options->resume) STAIR_TRY(restore(run, &found));
+    if (found) return STAIR_OK;
+    stair_gamp_state_start(&run->state, run->out->seed);
+    STAIR_TRY(grow(run->context, run->out, run->state.p));
+    fill_record(run, INFINITY);
+    run->stop = why_stop(run, INFINITY);
+    return STAIR_OK;
+}
+
+static stair_status finish(one_run *run, double begun)
+{
+    stair_gamp_state *s = &run->state;
+    stair_gamp_run *out = run->out;
+    size_t square = (size_t)(s->p * s->p);
+    if (run->file) STAIR_TRY(save(run));
+    out->cov = malloc(square * sizeof(double));
+    if (!out->cov) return stair_fail(run->context, STAIR_NO_MEMORY, "out of memory");
+    memcpy(out->cov, s->c, square * sizeof(double));
+    out->weights = s->w;
+    s->w = NULL;
+    out->iterations = s->iteration;
+    out->stop = stops[run->stop];
+    out->pass_seconds = s->seconds[0];
+    out->draw_seconds = s->seconds[1];
+    out->channel_seconds = s->seconds[2];
+    out->rest_seconds = fmax(0, (stair_seconds() - begun) * stair_context_threads(run->context) - s->seconds[0] - s->seconds[1] - s->seconds[2]);
+    return STAIR_OK;
+}
+
+stair_status stair_gamp_run_one(stair_context *context, const stair_model *model, const stair_gamp_options *options,
+                                const stair_gamp_problem *problem, size_t number, int runs, uint64_t fingerprint,
+                                stair_gamp_run *out)
+{
+    relay progress = {.outer = context, .done = (double)number, .total = runs};
+    stair_context inner = {.threads = context->threads, .progress = relay_progress, .progress_user = &progress};
+    one_run run = {.context = &inner, .out = out, .fingerprint = fingerprint, .saved = stair_seconds()};
+    char *file = options->checkpoint ? stair_state_name(options->checkpoint, number) : NULL;
+    double begun = stair_seconds();
+    run.file = file;
+    stair_status status = stair_gamp_state_create(&inner, model, options, problem, &run.state);
+    if (status == STAIR_OK && problem->teacher)
+        stair_gamp_overlap(run.state.p, run.state.dim, problem->teacher, problem->teacher, run.t);
+    if (status == STAIR_OK) status = begin(&run);
+    if (status == STAIR_OK) status = iterate(&run, &progress);
+    if (status == STAIR_OK) status = finish(&run, begun);
+    stair_gamp_state_destroy(&run.state);
+    free(file);
+    if (status != STAIR_OK) return stair_fail(context, status, "%s", inner.message);
+    return STAIR_OK;
+}
+
+uint64_t stair_gamp_fingerprint(const stair_model *model, const stair_gamp_options *o, size_t samples)
+{
+    char text[768];
+    snprintf(text, sizeof text, "gamp %s %d %.17g %zu %s %.17g %.17g %.17g %.17g %d %d %.17g %.17g %.17g %d %d %llu",
+             stair_model_spec(model), o->dim, o->alpha, samples, o->variant, o->start, o->start_overlap, o->side, o->damping,
+             o->adaptive, o->max_iterations, o->tolerance, o->perfect, o->precision, o->wide, o->test,
+             (unsigned long long)o->seed);
+    return stair_state_fingerprint(text);
+}
+
+stair_status stair_gamp_result_create(stair_context *context, const stair_model *model, int runs, int dim, size_t samples,
+                                      stair_gamp_result **result)
+{
+    *result = calloc(1, sizeof **result);
+    if (*result) (*result)->run = calloc((size_t)runs, sizeof *(*result)->run);
+    if (!*result || !(*result)->run) {
+        free(*result);
+        *result = NULL;
+        return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+    }
+    (*result)->runs = runs;
+    (*result)->indices = model->info.indices;
+    (*result)->dim = dim;
+    (*result)->samples = samples;
+    return STAIR_OK;
+}
+
+void stair_gamp_result_destroy(stair_gamp_result **result)
+{
+    if (!*result) return;
+    for (int k = 0; k < (*result)->runs; k++) {
+        stair_gamp_run *run = &(*result)->run[k];
+        free(run->history);
+        free(run->q);
+        free(run->m);
+        free(run->v);
+        free(run->cosine);
+        free(run->weights);
+        free(run->cov);
+    }
+    free((*result)->run);
+    free(*result);
+    *result = NULL;
+}
+
+stair_status stair_gamp(stair_context *context, const stair_model *model, const stair_gamp_options *options,
+                        stair_gamp_result **result)
+{
+    *result = NULL;
+    STAIR_TRY(stair_gamp_check(context, options));
+    STAIR_TRY(stair_gamp_result_create(context, model, options->seeds, options->dim,
+                                       (size_t)llround(options->alpha * options->dim), result));
+    uint64_t fingerprint = stair_gamp_fingerprint(model, options, (*result)->samples);
+    stair_status status = STAIR_OK;
+    for (int k = 0; k < options->seeds && status == STAIR_OK; k++) {
+        stair_gamp_problem problem;
+        stair_gamp_run *run = &(*result)->run[k];
+        run->seed = options->seed + (uint64_t)k;
+        run->alpha = options->alpha;
+        status = stair_gamp_problem_draw(context, model, options, run->seed, &problem);
+        if (status != STAIR_OK) break;
+        status = stair_gamp_run_one(context, model, options, &problem, (size_t)k, options->seeds, fingerprint, run);
+        stair_gamp_problem_destroy(&problem);
+    }
+    if (status != STAIR_OK) stair_gamp_result_destroy(result);
+    return status;
+}

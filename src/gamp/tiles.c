@@ -1,0 +1,102 @@
+/* Tiles of X, wherever they come from.  Sample i is the stream (seed, DATA, first + i), tokens one after the
+ * other, as gradient descent draws it. */
+#include "gamp/tiles.h"
+
+#include "core/isa.h"
+#include "core/parallel.h"
+#include "core/rng.h"
+
+#include <stdlib.h>
+
+#define TILE_BYTES   (256 * 1024) /* half of a small second-level cache */
+#define MOST_SAMPLES 64
+
+STAIR_HOT_TABLE(void, stair_tile_project_f4,
+                (size_t rows, size_t dim, const float *x, int indices, const double *w, double *z));
+STAIR_HOT_TABLE(void, stair_tile_project_f8,
+                (size_t rows, size_t dim, const double *x, int indices, const double *w, double *z));
+STAIR_HOT_TABLE(void, stair_tile_collect_f4,
+                (size_t rows, size_t dim, const float *x, int indices, const double *c, double *sum));
+STAIR_HOT_TABLE(void, stair_tile_collect_f8,
+                (size_t rows, size_t dim, const double *x, int indices, const double *c, double *sum));
+
+static size_t sample_bytes(const stair_tiles *tiles)
+{
+    return (size_t)tiles->tokens * (size_t)tiles->dim * (tiles->single ? sizeof(float) : sizeof(double));
+}
+
+size_t stair_tile_samples(const stair_tiles *tiles)
+{
+    size_t n = TILE_BYTES / sample_bytes(tiles);
+    return n < 1 ? 1 : n > MOST_SAMPLES ? MOST_SAMPLES : n;
+}
+
+size_t stair_tile_bytes(const stair_tiles *tiles)
+{
+    return stair_tile_samples(tiles) * sample_bytes(tiles);
+}
+
+void stair_block_range(const stair_tiles *tiles, size_t b, size_t *lo, size_t *hi)
+{
+    *lo = tiles->samples / STAIR_GAMP_BLOCKS * b + tiles->samples % STAIR_GAMP_BLOCKS * b / STAIR_GAMP_BLOCKS;
+    b++;
+    *hi = tiles->samples / STAIR_GAMP_BLOCKS * b + tiles->samples % STAIR_GAMP_BLOCKS * b / STAIR_GAMP_BLOCKS;
+}
+
+static void draw_samples(const stair_tiles *tiles, size_t first, size_t n, void *out)
+{
+    int row = tiles->tokens * tiles->dim;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t sample = tiles->first + first + i;
+        if (tiles->single)
+            stair_rng_normals_single(tiles->seed, STAIR_RNG_DATA, sample, row, (float *)out + i * (size_t)row);
+        else
+            stair_rng_normals(tiles->seed, STAIR_RNG_DATA, sample, row, (double *)out + i * (size_t)row);
+    }
+}
+
+const void *stair_tile_open(const stair_tiles *tiles, size_t first, size_t n, void *room)
+{
+    if (tiles->x) return (const char *)tiles->x + first * sample_bytes(tiles);
+    draw_samples(tiles, first, n, room);
+    return room;
+}
+
+void stair_tile_project(const stair_tiles *tiles, const void *x, size_t n, int indices, const double *w, double *z)
+{
+    size_t rows = n * (size_t)tiles->tokens, dim = (size_t)tiles->dim;
+    if (tiles->single)
+        stair_tile_project_f4_table[stair_isa()](rows, dim, x, indices, w, z);
+    else
+        stair_tile_project_f8_table[stair_isa()](rows, dim, x, indices, w, z);
+}
+
+void stair_tile_collect(const stair_tiles *tiles, const void *x, size_t n, int indices, const double *c, double *sum)
+{
+    size_t rows = n * (size_t)tiles->tokens, dim = (size_t)tiles->dim;
+    if (tiles->single)
+        stair_tile_collect_f4_table[stair_isa()](rows, dim, x, indices, c, sum);
+    else
+        stair_tile_collect_f8_table[stair_isa()](rows, dim, x, indices, c, sum);
+}
+
+typedef struct {
+    const stair_tiles *tiles;
+    char *out;
+} draw_job;
+
+static stair_status draw_block(void *user, size_t block, int thread, stair_context *local)
+{
+    (void)thread, (void)local;
+    const draw_job *job = user;
+    size_t lo, hi;
+    stair_block_range(job->tiles, block, &lo, &hi);
+    draw_samples(job->tiles, lo, hi - lo, job->out + lo * sample_bytes(job->tiles));
+    return STAIR_OK;
+}
+
+stair_status stair_tiles_draw(stair_context *context, const stair_tiles *tiles, void *out)
+{
+    draw_job job = {tiles, out};
+    return stair_parallel(context, STAIR_GAMP_BLOCKS, draw_block, &job);
+}
