@@ -5,11 +5,11 @@
 
 extern const cli_command command_models, command_channel, command_diagnose, command_bench, command_man,
     command_sgd, command_train, command_tokenize, command_threshold, command_evolve, command_entropy,
-    command_figure;
+    command_figure, command_amp;
 
 const cli_command *const command_table[] = {
     &command_models,   &command_threshold, &command_evolve, &command_entropy, &command_figure,
-    &command_channel, &command_sgd,  &command_train,
+    &command_channel, &command_amp, &command_sgd,  &command_train,
     &command_tokenize, &command_diagnose, &command_bench, &command_man, NULL,
 };
 

@@ -106,7 +106,7 @@ static uint64_t fingerprint(const cli_grid *grid)
     uint64_t mark = stair_state_fingerprint(request->command->name);
     for (size_t m = 0; m < grid->models; m++) mark = mark * 31 + stair_state_fingerprint(grid->specs[m]);
     for (const char *const *name = request->command->options; *name; name++) {
-        const cli_option *entry = option_find(option_table, *name);
+        const cli_option *entry = option_of(option_table, request->command->name, *name);
         if (entry->how) continue;
         option_to_text(entry, &request->options, value, sizeof value);
         mark = mark * 31 + stair_state_fingerprint(value);

@@ -73,7 +73,7 @@ void help_command(FILE *file, const cli_command *command)
     if (command->details) fprintf(file, "\n%s", command->details);
     fputs("\noptions:\n", file);
     for (const char *const *name = command->options; *name; name++) {
-        const cli_option *entry = option_find(option_table, *name);
+        const cli_option *entry = option_of(option_table, command->name, *name);
         char flag[48];
         snprintf(flag, sizeof flag, "--%s %s", entry->name, entry->value ? entry->value : "");
         fprintf(file, "  %-18s %s", flag, entry->text);
@@ -115,7 +115,7 @@ static void man_command(FILE *file, const cli_command *command)
         roff(file, command->details);
     }
     for (const char *const *name = command->options; *name; name++) {
-        const cli_option *entry = option_find(option_table, *name);
+        const cli_option *entry = option_of(option_table, command->name, *name);
         fputs(".TP\n\\fB\\-\\-", file);
         roff(file, entry->name);
         fprintf(file, "\\fR \\fI%s\\fR\n", entry->value ? entry->value : "");

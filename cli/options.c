@@ -8,7 +8,10 @@
 
 static const char *const scales[] = {"dim", "rank", NULL}, *const paddings[] = {"full", "batch", NULL},
                         *const decays[] = {"torch", "paper", NULL},
-                        *const starting_points[] = {"both", "uninformed", "informed", NULL};
+                        *const starting_points[] = {"both", "uninformed", "informed", NULL},
+                        *const variants[] = {"gamp",      "full",         "bp", "no-onsager", "printed-onsager",
+                                             "printed-g", "printed-side", NULL},
+                        *const theories[] = {"none", "fixed", "trajectory", NULL};
 
 /* clang-format off: one option, one line */
 const cli_option option_table[] = {
@@ -98,8 +101,37 @@ const cli_option option_table[] = {
      .low = 1, .high = 3},
     {FIELD("inner", OPTION_DOUBLE, inner), .value = "X", .text = "precision of the channel, 0 to follow --precision",
      .low = 0, .high = 1},
-    {FIELD("max-iterations", OPTION_INT, max_iterations), .value = "N", .text = "most iterations of state evolution",
+    {FIELD("max-iterations", OPTION_INT, max_iterations), .value = "N", .text = "most iterations",
      .low = 1, .high = 1e9},
+    /* message passing */
+    {FIELD("data", OPTION_TEXTS, pair), .value = "X Y", .text = "samples (n,M,D) and labels (n,M,M) or (n,K), NPY",
+     .take = 2, .command = "amp"},
+    {FIELD("logits", OPTION_FLAG, log_labels), .text = "Y holds row log-softmax, not plain outputs", .command = "amp"},
+    {FIELD("predict", OPTION_PATH, predict), .value = "FILE", .text = "new samples (n,M,D), NPY: predict their outputs",
+     .command = "amp"},
+    {FIELD("save", OPTION_PATH, save), .value = "FILE", .text = "keep posterior mean and covariance of W, NPZ",
+     .how = true, .command = "amp"},
+    {FIELD("start", OPTION_DOUBLE, start), .value = "X",
+     .text = "standard deviation of random first weights, 0 for 1/sqrt(D)", .low = 0, .high = 1e6, .command = "amp"},
+    {FIELD("test-samples", OPTION_INT, test_samples), .value = "N", .text = "points behind the errors on fresh data",
+     .low = 8, .high = 1 << 30, .command = "amp"},
+    {FIELD("start-overlap", OPTION_DOUBLE, start_overlap), .value = "X",
+     .text = "start from an estimate with this overlap, then forget it", .low = 0, .high = 0.999999},
+    {FIELD("damping", OPTION_DOUBLE, damping), .value = "X", .text = "share of the old estimate in the new one",
+     .low = 0, .high = 0.999},
+    {FIELD("adaptive", OPTION_FLAG, adaptive), .text = "more damping where self-overlap and variance disagree"},
+    {FIELD("tolerance", OPTION_DOUBLE, tolerance), .value = "X", .text = "relative change of W at which to stop",
+     .low = 1e-15, .high = 0.5},
+    {FIELD("perfect", OPTION_DOUBLE, perfect), .value = "X", .text = "variance below which recovery counts as perfect",
+     .low = 1e-15, .high = 0.5},
+    {FIELD("variant", OPTION_TEXT, variant), .value = "NAME",
+     .text = "gamp; full, bp to verify; no-onsager, printed-* to see them fail", .choices = variants},
+    {FIELD("theory", OPTION_TEXT, theory), .value = "NAME",
+     .text = "state evolution beside: none, fixed point, or the whole trajectory", .choices = theories},
+    {FIELD("regenerate", OPTION_FLAG, regenerate), .text = "never store X: draw each tile again when it is needed"},
+    {FIELD("history", OPTION_FLAG, history), .text = "a row for every iteration", .how = true},
+    {FIELD("summary", OPTION_FLAG, summary), .text = "a row for every alpha: means over the seeds, theory, z-scores",
+     .how = true},
     /* how to run and report */
     {FIELD("checkpoint", OPTION_PATH, checkpoint), .value = "FILE",
      .text = "keep the state of run k in FILE.k [OUT.state]", .how = true},
@@ -122,13 +154,20 @@ const cli_option option_table[] = {
 const cli_option *option_find(const cli_option *table, const char *name)
 {
     for (; table->name; table++)
-        if (!strcmp(table->name, name)) return table;
+        if (!table->command && !strcmp(table->name, name)) return table;
     return NULL;
+}
+
+const cli_option *option_of(const cli_option *table, const char *command, const char *name)
+{
+    for (const cli_option *entry = table; command && entry->name; entry++)
+        if (entry->command && !strcmp(entry->command, command) && !strcmp(entry->name, name)) return entry;
+    return option_find(table, name);
 }
 
 bool option_given(const option_parse *parse, const char *name)
 {
-    const cli_option *entry = option_find(parse->table, name);
+    const cli_option *entry = option_of(parse->table, parse->command, name);
     return entry && parse->given[entry - parse->table];
 }
 
@@ -144,7 +183,7 @@ static stair_status unknown(stair_context *context, const option_parse *parse, c
 static const cli_option *find_listed(const option_parse *parse, const char *name)
 {
     for (const char *const *listed = parse->names; *listed; listed++)
-        if (!strcmp(*listed, name)) return option_find(parse->table, name);
+        if (!strcmp(*listed, name)) return option_of(parse->table, parse->command, name);
     return NULL;
 }
 

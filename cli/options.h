@@ -41,6 +41,7 @@ typedef struct {
     const char *const *choices; /* ended by NULL */
     int take;                   /* OPTION_TEXTS: values at each appearance */
     bool how;                   /* says how to run or report, not what to compute: no echo */
+    const char *command;        /* the one command to which the name means this */
 } cli_option;
 
 /* Every option of every command; a field that a command does not list stays zero. */
@@ -68,6 +69,11 @@ typedef struct {
     const char *from;
     option_texts set;
 
+    double start_overlap, damping, tolerance, perfect;
+    bool adaptive, regenerate, history, summary, log_labels;
+    const char *variant, *theory;
+    option_texts pair;
+
     int64_t threads;
     bool json, csv, force, quiet, help;
     const char *out;
@@ -76,6 +82,8 @@ typedef struct {
 extern const cli_option option_table[]; /* ended by a NULL name */
 
 const cli_option *option_find(const cli_option *table, const char *name);
+/* What the name means to a command. */
+const cli_option *option_of(const cli_option *table, const char *command, const char *name);
 
 /* Fills `target` from the command line: options that `names` lists, and at most `most` other words.
  * Strings point into argv.  `command` is for messages.  Options that were given are marked in `given`

@@ -62,6 +62,7 @@ static void write_cell(FILE *file, const cli_column *column, const cli_cell *val
         return;
     case CELL_TEXT:
     case CELL_INTS:
+    case CELL_JSON:
         write_text(file, value->text);
         return;
     case CELL_BOOL:

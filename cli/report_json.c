@@ -23,7 +23,7 @@ static json_t *frame(const cli_request *request)
     failed |= json_object_set_new(
         object, "model", request->model ? json_string(stair_model_spec(request->model)) : json_null());
     for (const char *const *name = request->command->options; *name; name++) {
-        const cli_option *entry = option_find(option_table, *name);
+        const cli_option *entry = option_of(option_table, request->command->name, *name);
         if (!entry->how) failed |= json_object_set_new(echo, *name, option_to_json(entry, &request->options));
     }
     failed |= json_object_set_new(object, "options", echo);
@@ -92,6 +92,8 @@ static json_t *cell_to_json(const cli_column *column, const cli_cell *value)
         return json_boolean(value->truth);
     case CELL_INTS:
         return ints_to_json(value->text);
+    case CELL_JSON:
+        return value->text ? json_loads(value->text, 0, NULL) : json_null();
     }
     return NULL;
 }

@@ -34,7 +34,7 @@ static void write_heading(const cli_request *request, FILE *file)
     fprintf(file, "# stair %s", request->command->name);
     if (request->model) fprintf(file, " %s", stair_model_spec(request->model));
     for (const char *const *name = request->command->options; *name; name++) {
-        const cli_option *entry = option_find(option_table, *name);
+        const cli_option *entry = option_of(option_table, request->command->name, *name);
         char text[256];
         option_to_text(entry, &request->options, text, sizeof text);
         bool off = entry->kind == OPTION_FLAG && !strcmp(text, "no") && !option_given(&request->parse, *name);
@@ -83,6 +83,7 @@ static void print_cell(const cli_column *column, const cli_cell *value, char *te
         return;
     case CELL_TEXT:
     case CELL_INTS:
+    case CELL_JSON:
         snprintf(text, CELL, "%s", value->text ? value->text : "-");
         return;
     case CELL_BOOL:

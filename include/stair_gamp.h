@@ -93,9 +93,9 @@ stair_status stair_gamp_fit(stair_context *context, const stair_model *model, co
 stair_status stair_gamp_predict(stair_context *context, const stair_model *model, const stair_gamp_run *run,
                                 const stair_gamp_data *fresh, double *mean, double *deviation, double *plugin);
 
-/* State evolution of the algorithm as it is run: the same start, damping and variant "gamp", D infinite.
- * count is the most iterations plus one; q, m, v (count, P, P) and their standard errors.  With a random start
- * overlap `first` is the overlap W0 W*^T / D taken, (P, P); else NULL. */
+/* State evolution of the algorithm as it is run, D infinite: the start, side information and damping of
+ * `options`, variant "gamp".  q, m (count, P, P): W W^T / D and W W*^T / D at iterations 0 .. count-1, with
+ * standard errors.  A random start is given the overlap that chance gives it in dimension D. */
 typedef struct {
     int points;     /* samples of each replicate */
     int replicates; /* independent populations; their spread is the error */
@@ -104,7 +104,7 @@ typedef struct {
 stair_gamp_theory_options stair_gamp_theory_defaults(void);
 stair_status stair_gamp_theory(stair_context *context, const stair_model *model, const stair_gamp_options *options,
                                const stair_gamp_theory_options *how, int count, double *q, double *q_error, double *m,
-                               double *m_error, double *v);
+                               double *m_error);
 
 /* ---- bench ---------------------------------------------------------------------------------- */
 

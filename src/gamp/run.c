@@ -31,7 +31,7 @@ stair_gamp_options stair_gamp_defaults(void)
                                 .max_iterations = 50,
                                 .tolerance = 1e-4,
                                 .perfect = 1e-10,
-                                .precision = 1e-3,
+                                .precision = 1e-2,
                                 .test = 2048,
                                 .seeds = 1,
                                 .seed = 1,

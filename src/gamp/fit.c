@@ -1,0 +1,131 @@
+/* GAMP on data of the caller's, and what it predicts for new samples.
+ *
+ *   omega = W x / sqrt(D),  y = g(Z),  Z ~ N(omega, C + prenoise) given the data:
+ *   mean of y and its standard deviation, noise on y included, by a randomly shifted lattice in P M dimensions. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "core/matrix.h"
+#include "core/parallel.h"
+#include "core/qmc.h"
+#include "core/rng.h"
+#include "gamp/run.h"
+
+#define POINTS 512 /* of the lattice behind one prediction */
+#define LABEL  (STAIR_MAX_TOKENS * STAIR_MAX_TOKENS)
+#define CELLS  (STAIR_MAX_INDICES * STAIR_MAX_TOKENS)
+
+static stair_status check_data(stair_context *context, const stair_gamp_data *data)
+{
+    if (data->dim < 1 || data->dim > 1 << 24)
+        return stair_fail(context, STAIR_BAD_INPUT, "the dimension of x must be between 1 and 2^24, not %d", data->dim);
+    return STAIR_OK;
+}
+
+static stair_tiles tiles_of(const stair_model *model, const stair_gamp_data *data)
+{
+    static const double nothing;
+    return (stair_tiles){.dim = data->dim, .tokens = model->info.tokens, .samples = data->samples, .single = data->single,
+                         .x = data->x ? data->x : &nothing};
+}
+
+stair_status stair_gamp_fit(stair_context *context, const stair_model *model, const stair_gamp_options *options,
+                            const stair_gamp_data *data, stair_gamp_result **result)
+{
+    *result = NULL;
+    STAIR_TRY(stair_gamp_check(context, options));
+    STAIR_TRY(check_data(context, data));
+    if (options->start_overlap > 0 || options->side > 0)
+        return stair_fail(context, STAIR_BAD_INPUT, "given data have no teacher to start from or to look at");
+    stair_gamp_problem problem = {.tiles = tiles_of(model, data), .labels = data->labels};
+    STAIR_TRY(stair_gamp_result_create(context, model, 1, data->dim, data->samples, result));
+    stair_gamp_run *run = (*result)->run;
+    run->seed = options->seed;
+    run->alpha = (double)data->samples / data->dim;
+    stair_status status = stair_gamp_run_one(context, model, options, &problem, 0, 1,
+                                             stair_gamp_fingerprint(model, options, data->samples), run);
+    if (status != STAIR_OK) stair_gamp_result_destroy(result);
+    return status;
+}
+
+typedef struct {
+    const stair_model *model;
+    const double *omega;
+    size_t samples;
+    double root[STAIR_GAMP_SQUARE]; /* of C + prenoise */
+    double *normals;                /* (POINTS, P, M) */
+    double *mean, *deviation, *plugin;
+} predict_job;
+
+static void predict_sample(const predict_job *job, size_t i)
+{
+    const stair_model_info *info = &job->model->info;
+    int p = info->indices, m = info->tokens, outputs = info->label_size;
+    const double *omega = job->omega + i * (size_t)(p * m);
+    double z[CELLS], y[LABEL], first[LABEL] = {0}, second[LABEL] = {0};
+    for (int n = 0; n < POINTS; n++) {
+        const double *normal = job->normals + n * p * m;
+        for (int a = 0; a < p; a++)
+            for (int t = 0; t < m; t++) {
+                z[a * m + t] = omega[a * m + t];
+                for (int k = 0; k < p; k++) z[a * m + t] += job->root[a * p + k] * normal[k * m + t];
+            }
+        job->model->ops->forward(job->model, z, y, NULL);
+        for (int k = 0; k < outputs; k++) {
+            first[k] += y[k] / POINTS;
+            second[k] += y[k] * y[k] / POINTS;
+        }
+    }
+    for (int k = 0; k < outputs; k++) {
+        job->mean[i * (size_t)outputs + (size_t)k] = first[k];
+        job->deviation[i * (size_t)outputs + (size_t)k] = sqrt(fmax(0, second[k] - first[k] * first[k]) + info->noise);
+    }
+    if (job->plugin) job->model->ops->forward(job->model, omega, job->plugin + i * (size_t)outputs, NULL);
+}
+
+static stair_status predict_block(void *user, size_t block, int thread, stair_context *local)
+{
+    (void)thread, (void)local;
+    const predict_job *job = user;
+    for (size_t i = block * job->samples / STAIR_GAMP_BLOCKS; i < (block + 1) * job->samples / STAIR_GAMP_BLOCKS; i++)
+        predict_sample(job, i);
+    return STAIR_OK;
+}
+
+static void symmetric_root(int n, const double *a, double shift, double *out)
+{
+    double values[STAIR_MAX_INDICES], vectors[STAIR_GAMP_SQUARE];
+    stair_matrix_eigen(n, a, values, vectors);
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++) {
+            out[i * n + j] = 0;
+            for (int k = 0; k < n; k++)
+                out[i * n + j] += vectors[i * n + k] * sqrt(fmax(0, values[k] + shift)) * vectors[j * n + k];
+        }
+}
+
+stair_status stair_gamp_predict(stair_context *context, const stair_model *model, const stair_gamp_run *run,
+                                const stair_gamp_data *fresh, double *mean, double *deviation, double *plugin)
+{
+    STAIR_TRY(check_data(context, fresh));
+    int cells = model->info.indices * model->info.tokens;
+    double *omega = malloc((fresh->samples * (size_t)cells + 1) * sizeof(double));
+    predict_job job = {.model = model, .omega = omega, .samples = fresh->samples, .mean = mean, .deviation = deviation,
+                       .plugin = plugin, .normals = malloc(sizeof(double) * (size_t)(POINTS * cells))};
+    stair_status status = omega && job.normals ? STAIR_OK : stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+    if (status == STAIR_OK) {
+        double shift[CELLS];
+        stair_tiles tiles = tiles_of(model, fresh);
+        stair_rng_uniforms(run->seed, STAIR_RNG_SHIFT, (uint64_t)1 << 41, cells, shift);
+        for (int n = 0; n < POINTS; n++) {
+            stair_qmc_point(cells, POINTS, (uint64_t)n, shift, job.normals + n * cells);
+            for (int k = 0; k < cells; k++) job.normals[n * cells + k] = stair_qmc_normal(job.normals[n * cells + k]);
+        }
+        symmetric_root(model->info.indices, run->cov, model->info.prenoise, job.root);
+        status = stair_gamp_project(context, &tiles, model->info.indices, run->weights, omega);
+    }
+    if (status == STAIR_OK) status = stair_parallel(context, STAIR_GAMP_BLOCKS, predict_block, &job);
+    free(omega);
+    free(job.normals);
+    return status;
+}
