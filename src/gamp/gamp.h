@@ -83,6 +83,20 @@ stair_status stair_gamp_project(stair_context *context, const stair_tiles *tiles
 
 /* ---- step.c: the new W and C.  False when 1 + A is not positive: diverged. ----------------------------------- */
 bool stair_gamp_update(stair_gamp_state *state, double *change);
+/* Pass and update, whatever the variant. */
+stair_status stair_gamp_iterate(stair_context *context, stair_gamp_state *state, double *change, bool *finite);
+
+/* ---- full.c, relaxed_bp.c: whole iterations of the verification variants; `full` has the size they ask for ----- */
+size_t stair_gamp_full_size(const stair_gamp_state *state);
+void stair_gamp_full_start(stair_gamp_state *state);
+stair_status stair_gamp_full_step(stair_context *context, stair_gamp_state *state, double *change, bool *finite);
+size_t stair_gamp_bp_size(const stair_gamp_state *state);
+void stair_gamp_bp_start(stair_gamp_state *state);
+stair_status stair_gamp_bp_step(stair_context *context, stair_gamp_state *state, double *change, bool *finite);
+/* C (P, P) = (1 + a)^-1, w (P) = C b; false when 1 + a is not positive. */
+bool stair_gamp_column(int p, const double *a, const double *b, double *cov, double *w);
+/* n samples of a tile as doubles */
+void stair_gamp_widen(const stair_tiles *tiles, const void *x, size_t n, double *out);
 
 /* ---- measure.c ------------------------------------------------------------------------------------ */
 /* out (P, P) = a b^T / D for a, b (P, D) */

@@ -14,7 +14,8 @@ static const char *const variants[] = {"gamp", "full", "bp", "no-onsager", "prin
 static const char *const stops[] = {"", "converged", "perfect", "zero", "iterations", "diverged"};
 enum { GOES_ON, CONVERGED, PERFECT, ZERO, ITERATIONS, DIVERGED };
 
-#define NOTHING 1e-12 /* mean square of W that counts as zero */
+#define MOST_MESSAGES 1e7
+#define NOTHING       1e-12 /* mean square of W that counts as zero */
 
 int stair_gamp_variant_of(const char *name)
 {
@@ -48,6 +49,11 @@ stair_status stair_gamp_check(stair_context *context, const stair_gamp_options *
         return stair_fail(context, STAIR_BAD_INPUT, "variant cannot be '%.40s'; did you mean %s?", o->variant ? o->variant : "",
                           near ? near : variants[0]);
     }
+    int variant = stair_gamp_variant_of(o->variant);
+    if ((variant == STAIR_GAMP_FULL || variant == STAIR_GAMP_BP) && (o->side > 0 || o->damping > 0 || o->adaptive))
+        return stair_fail(context, STAIR_BAD_INPUT, "variant %s knows neither side information nor damping", o->variant);
+    if (variant == STAIR_GAMP_BP && o->alpha * o->dim * o->dim > MOST_MESSAGES)
+        return stair_refuse_number(context, "alpha * dim^2", "at most 1e7 for variant bp", o->alpha * o->dim * o->dim);
     if (!(o->start >= 0) || !isfinite(o->start)) return stair_refuse_number(context, "start", "finite and not negative", o->start);
     if (!(o->start_overlap >= 0 && o->start_overlap < 1))
         return stair_refuse_number(context, "start-overlap", "between 0 and 1, 1 excluded", o->start_overlap);
@@ -214,6 +220,9 @@ static stair_status restore(one_run *run, bool *found)
     return status;
 }
 
+/* The verification variants are small: they start again. */
+static bool resumable(const one_run *run) { return run->state.variant != STAIR_GAMP_FULL && run->state.variant != STAIR_GAMP_BP; }
+
 static stair_status iterate(one_run *run, relay *progress)
 {
     stair_gamp_state *s = &run->state;
@@ -221,16 +230,16 @@ static stair_status iterate(one_run *run, relay *progress)
     while (run->stop == GOES_ON) {
         double change;
         progress->done = done + (double)s->iteration / (s->options->max_iterations + 1);
-        stair_status status = stair_gamp_pass(run->context, s);
+        bool finite = true;
+        stair_status status = stair_gamp_iterate(run->context, s, &change, &finite);
         if (status != STAIR_OK) {
-            if (run->file && status == STAIR_FAILED) STAIR_TRY(save(run)); /* stopped on request */
+            if (run->file && status == STAIR_FAILED && resumable(run)) STAIR_TRY(save(run)); /* stopped on request */
             return status;
         }
-        bool finite = stair_gamp_update(s, &change);
         STAIR_TRY(grow(run->context, run->out, s->p));
         fill_record(run, change);
         run->stop = finite ? why_stop(run, change) : DIVERGED;
-        if (run->file && run->stop == GOES_ON && stair_seconds() - run->saved > s->options->checkpoint_every)
+        if (run->file && resumable(run) && run->stop == GOES_ON && stair_seconds() - run->saved > s->options->checkpoint_every)
             STAIR_TRY(save(run));
     }
     return STAIR_OK;

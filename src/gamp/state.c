@@ -37,7 +37,9 @@ stair_status stair_gamp_state_create(stair_context *context, const stair_model *
     state->o = calloc(n * cells + 1, sizeof(double));
     state->next_g = calloc(n * cells + 1, sizeof(double));
     state->next_o = calloc(n * cells + 1, sizeof(double));
-    if (state->w && state->b && state->sums && state->g && state->o && state->next_g && state->next_o) return STAIR_OK;
+    size_t more = state->variant == STAIR_GAMP_FULL ? stair_gamp_full_size(state) : state->variant == STAIR_GAMP_BP ? stair_gamp_bp_size(state) : 1;
+    state->full = calloc(more, sizeof(double));
+    if (state->w && state->b && state->sums && state->g && state->o && state->next_g && state->next_o && state->full) return STAIR_OK;
     stair_gamp_state_destroy(state);
     return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
 }
@@ -51,6 +53,7 @@ void stair_gamp_state_destroy(stair_gamp_state *s)
     free(s->o);
     free(s->next_g);
     free(s->next_o);
+    free(s->full);
     *s = (stair_gamp_state){0};
 }
 
@@ -68,4 +71,6 @@ void stair_gamp_state_start(stair_gamp_state *s, uint64_t seed)
         for (size_t i = 0; i < size && q > 0; i++) s->w[i] += q * teacher[i];
     }
     for (int i = 0; i < s->p * s->p; i++) s->c[i] = i % (s->p + 1) == 0 ? 1 - q : 0;
+    if (s->variant == STAIR_GAMP_FULL) stair_gamp_full_start(s);
+    if (s->variant == STAIR_GAMP_BP) stair_gamp_bp_start(s);
 }

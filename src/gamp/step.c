@@ -108,3 +108,12 @@ bool stair_gamp_update(stair_gamp_state *s, double *change)
     *change = sqrt(moved / ((double)s->dim * p)) / fmax(sqrt(square), floor);
     return isfinite(square) && square < RUNAWAY;
 }
+
+stair_status stair_gamp_iterate(stair_context *context, stair_gamp_state *state, double *change, bool *finite)
+{
+    if (state->variant == STAIR_GAMP_FULL) return stair_gamp_full_step(context, state, change, finite);
+    if (state->variant == STAIR_GAMP_BP) return stair_gamp_bp_step(context, state, change, finite);
+    STAIR_TRY(stair_gamp_pass(context, state));
+    *finite = stair_gamp_update(state, change);
+    return STAIR_OK;
+}
