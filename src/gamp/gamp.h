@@ -52,6 +52,7 @@ typedef struct {
     double c[STAIR_GAMP_SQUARE]; /* C, which is V */
     double f[STAIR_GAMP_SQUARE]; /* F of the last step */
     double damping;          /* d of the last step */
+    double cov_change;       /* largest relative change of a variance in it */
     double *g, *o;           /* (N, P, M): last g, and the memory o before the last step */
     double *next_g, *next_o; /* where a pass writes */
     double *b;               /* (P, D): X^T g / sqrt(D) */

@@ -15,6 +15,7 @@ static const char *const stops[] = {"", "converged", "perfect", "zero", "iterati
 enum { GOES_ON, CONVERGED, PERFECT, ZERO, ITERATIONS, DIVERGED };
 
 #define MOST_MESSAGES 1e7
+#define SETTLED       0.01  /* relative change of a variance that still shrinks towards perfect recovery is larger */
 #define NOTHING       1e-12 /* mean square of W that counts as zero */
 
 int stair_gamp_variant_of(const char *name)
@@ -151,7 +152,7 @@ static int why_stop(const one_run *run, double change)
     stair_matrix_eigen(s->p, s->c, values, vectors);
     if (values[s->p - 1] < s->options->perfect) return PERFECT;
     if (s->iteration && square / s->p < NOTHING) return ZERO;
-    if (s->iteration && change < s->options->tolerance) return CONVERGED;
+    if (s->iteration && change < s->options->tolerance && s->cov_change < SETTLED) return CONVERGED;
     return s->iteration >= s->options->max_iterations ? ITERATIONS : GOES_ON;
 }
 

@@ -94,7 +94,12 @@ bool stair_gamp_update(stair_gamp_state *s, double *change)
         moved += (next - s->w[i]) * (next - s->w[i]);
         s->w[i] = next;
     }
-    for (int i = 0; i < p * p; i++) s->c[i] = (1 - d) * f[i] + d * s->c[i];
+    s->cov_change = 0;
+    for (int i = 0; i < p * p; i++) {
+        double next = (1 - d) * f[i] + d * s->c[i];
+        if (i % (p + 1) == 0) s->cov_change = fmax(s->cov_change, fabs(next - s->c[i]) / next);
+        s->c[i] = next;
+    }
     memcpy(s->f, f, sizeof s->f);
     s->damping = d;
     double *old = s->g;

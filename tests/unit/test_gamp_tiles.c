@@ -1,0 +1,109 @@
+/* Tiles of X against plain loops, on every instruction set; single-precision normals against the double ones. */
+#include "assert_close.h"
+#include "core/isa.h"
+#include "core/rng.h"
+#include "gamp/tiles.h"
+
+#include <stdlib.h>
+
+static void check_shape(int dim, int tokens, size_t samples, int indices, bool single)
+{
+    size_t rows = samples * (size_t)tokens, size = rows * (size_t)dim;
+    double *x = malloc(size * sizeof(double)), *w = malloc(sizeof(double) * (size_t)(indices * dim)), *sum = calloc((size_t)(indices * dim), sizeof(double));
+    double *z = malloc(sizeof(double) * rows * (size_t)indices);
+    float *f = malloc(size * sizeof(float));
+    stair_tiles tiles = {.dim = dim, .tokens = tokens, .samples = samples, .single = single};
+    stair_rng_normals(1, STAIR_RNG_DATA, 0, (int)size, x);
+    stair_rng_normals(1, STAIR_RNG_TEACHER, 0, indices * dim, w);
+    for (size_t i = 0; i < size; i++) f[i] = (float)x[i];
+    for (size_t i = 0; i < size && single; i++) x[i] = f[i];
+    const void *data = single ? (const void *)f : x;
+    stair_tile_project(&tiles, data, samples, indices, w, z);
+    stair_tile_collect(&tiles, data, samples, indices, z, sum);
+    for (size_t r = 0; r < rows; r++)
+        for (int p = 0; p < indices; p++) {
+            double dot = 0;
+            for (int d = 0; d < dim; d++) dot += x[r * (size_t)dim + (size_t)d] * w[p * dim + d];
+            assert_close(z[r * (size_t)indices + (size_t)p], dot, 1e-11 * dim);
+        }
+    for (int p = 0; p < indices; p++)
+        for (int d = 0; d < dim; d++) {
+            double expected = 0;
+            for (size_t r = 0; r < rows; r++) expected += z[r * (size_t)indices + (size_t)p] * x[r * (size_t)dim + (size_t)d];
+            assert_close(sum[p * dim + d], expected, 1e-11 * (double)rows * sqrt(dim));
+        }
+    free(x);
+    free(w);
+    free(sum);
+    free(z);
+    free(f);
+}
+
+static void kernels_agree_with_plain_loops(void **state)
+{
+    (void)state;
+    static const int dims[] = {1, 7, 16, 33, 1024, 1031};
+    for (int isa = 0; isa < 3; isa++) {
+        stair_isa_limit(isa);
+        for (int k = 0; k < 6; k++)
+            for (int indices = 1; indices <= 5; indices += 2)
+                for (int single = 0; single < 2; single++) {
+                    check_shape(dims[k], 1, 1, indices, single);
+                    check_shape(dims[k], 3, 3, indices, single);
+                }
+        check_shape(50, 2, 64, 2, true);
+    }
+    stair_isa_limit(2);
+}
+
+static void blocks_cover_all_samples_once(void **state)
+{
+    (void)state;
+    static const size_t counts[] = {0, 1, 31, 32, 33, 1000, 12345678901};
+    for (int k = 0; k < 7; k++) {
+        stair_tiles tiles = {.dim = 1, .tokens = 1, .samples = counts[k]};
+        size_t lo, hi, next = 0;
+        for (size_t b = 0; b < STAIR_GAMP_BLOCKS; b++) {
+            stair_block_range(&tiles, b, &lo, &hi);
+            assert_true(lo == next && hi >= lo);
+            next = hi;
+        }
+        assert_true(next == counts[k]);
+    }
+}
+
+/* Rounded to float they differ from the C library's in less than one of a million, and then in the last bit. */
+static void single_normals_are_the_double_ones(void **state)
+{
+    enum { N = 200003 };
+    double *wide = malloc(N * sizeof(double));
+    float *single = malloc(N * sizeof(float));
+    (void)state;
+    for (int isa = 0; isa < 3; isa++) {
+        int differ = 0;
+        stair_isa_limit(isa);
+        for (uint64_t sample = 0; sample < 3; sample++) {
+            uint64_t name = sample == 2 ? UINT64_MAX : sample << 40;
+            stair_rng_normals(9, STAIR_RNG_DATA, name, N, wide);
+            stair_rng_normals_single(9, STAIR_RNG_DATA, name, N, single);
+            for (int i = 0; i < N; i++) {
+                differ += single[i] != (float)wide[i];
+                assert_close(single[i], wide[i], 1.2e-7 * fabs(wide[i]) + 1e-30);
+            }
+        }
+        assert_true(differ <= 2);
+    }
+    stair_isa_limit(2);
+    free(wide);
+    free(single);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(kernels_agree_with_plain_loops),
+        cmocka_unit_test(blocks_cover_all_samples_once),
+        cmocka_unit_test(single_normals_are_the_double_ones),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
