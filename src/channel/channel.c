@@ -16,6 +16,7 @@
 #include "core/parallel.h"
 
 #define SAMPLES_PER_BLOCK 32
+#define SAMPLING_FLOOR    0.02
 
 static const char *const rule_names[STAIR_RULES] = {"exact", "lattice", "nested", "sampling"};
 
@@ -55,16 +56,16 @@ stair_status stair_worker_create(stair_context *context, const stair_model *mode
     memset(w, 0, sizeof *w);
     STAIR_TRY(stair_integrand_create(context, model, &w->f));
     size_t count = (size_t)w->f.count, size = (size_t)w->f.size;
-    w->memory = calloc(4 * count + 3 * (size + size * size), sizeof(double));
-    if (!w->memory || stair_modes_create(context, &w->f, &w->modes) != STAIR_OK) {
+    w->memory = calloc(4 * count + 4 * (size + size * size), sizeof(double));
+    if (!w->memory || !stair_lattice_map_create(&w->map) || stair_modes_create(context, &w->f, &w->modes) != STAIR_OK) {
         stair_worker_destroy(w);
         return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
     }
     double *at = w->memory;
     stair_moments *moments[] = {&w->total, &w->extra, &w->part[0], &w->part[1]};
     for (int k = 0; k < 4; k++, at += count) moments[k]->sum = at;
-    stair_posterior *posteriors[] = {&w->first, &w->second, &w->spare};
-    for (int k = 0; k < 3; k++) {
+    stair_posterior *posteriors[] = {&w->first, &w->second, &w->coarse, &w->spare};
+    for (int k = 0; k < 4; k++) {
         posteriors[k]->g = at;
         posteriors[k]->dg = at + size;
         at += size + size * size;
@@ -76,6 +77,7 @@ void stair_worker_destroy(stair_worker *w)
 {
     stair_integrand_destroy(&w->f);
     stair_modes_destroy(&w->modes);
+    stair_lattice_map_destroy(&w->map);
     free(w->memory);
     memset(w, 0, sizeof *w);
 }
@@ -198,7 +200,8 @@ static stair_status evaluate_sample(stair_context *local, const channel_job *job
         stair_rule_result result = run_rule(w, job->options, rules[k], &best);
         error = result.error;
         used = rules[k];
-        if (result.converged) break;
+        /* sampling seldom gets below this, whatever the precision asked for */
+        if (result.converged || (k + 1 < count && rules[k + 1] == STAIR_RULE_SAMPLING && error < SAMPLING_FLOOR)) break;
     }
     if (!isfinite(best.logz))
         return stair_fail(local, STAIR_UNSUPPORTED, "the posterior given this label could not be integrated");

@@ -12,124 +12,36 @@
  * have frames of their own, each node belonging to the nearest mode.
  */
 #include <math.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "channel/lattice_map.h"
+#include "channel/lattice_points.h"
 #include "channel/rules.h"
 #include "core/isa.h"
 #include "core/matrix.h"
 
-#define MOST_DIM 4
-#define COSETS   16
 #define STEP     4.1  /* of one coset, over sqrt(log(1/precision)), in standard deviations of the narrowest mode */
-#define FINER    0.75 /* and after all cosets were not enough */
-#define FINE     8    /* radii are looked up in steps of 1 / FINE */
+#define FINER    0.75 /* and after all cosets were not enough; */
+#define LONGEST  0.8  /* at least so much finer where aliases tell by how much */
+#define POWER    1.5  /* of an alias that the next one, of dual vectors sqrt 2 longer, does not exceed */
 #define QUIET    0.55 /* steps without a visible node that end a coset */
 #define APART    1.0  /* frames are separate when their ellipsoids use up this part of the way between */
 #define NEAR     2.5  /* deviations within which a mode must look like its Gaussian, */
 #define UNLIKE   0.3  /* and its mass be that of the Gaussian to within this in the logarithm */
+#define BLUR     3.0  /* a map is drawn coarsely: this far below the cutoff still counts as visible */
 #define BENT     2.0  /* to within this in the exponent, or its ridge is too thin and bent for a lattice */
 
 /* Most nodes worth spending before another rule is the better choice. */
-static const int64_t worthwhile[MOST_DIM + 1] = {0, 20000, 30000, 60000, 200000};
+static const int64_t worthwhile[STAIR_LATTICE_DIM + 1] = {0, 20000, 60000, 100000, 500000};
 
-static const double table_radius[MOST_DIM + 1] = {0, 200, 36, 16, 10};
-static const int cosets[MOST_DIM + 1] = {0, 16, 16, 4, 4};
-
-/* Shift of coset c: binary digits of c add these vectors.  Doubling the cosets refines the lattice by
- * sqrt 2 in two dimensions; in three and four the body-centred lattice comes first, then a generic
- * shift of it, since no single half step would show all of its aliases. */
-static const double digit_shift[MOST_DIM + 1][4][MOST_DIM] = {
-    [1] = {{0.5}, {0.25}, {0.125}, {0.0625}},
-    [2] = {{0.5, 0.5}, {0.5, 0}, {0.25, 0.25}, {0.25, 0}},
-    [3] = {{0.5, 0.5, 0.5}, {0.5, 0.25, 0.125}},
-    [4] = {{0.5, 0.5, 0.5, 0.5}, {0.5, 0.25, 0.125, 0.0625}},
-};
+static const int cosets[STAIR_LATTICE_DIM + 1] = {0, 16, STAIR_LATTICE_COSETS, 4, 4};
 
 STAIR_HOT_TABLE(void, stair_block_affine,
                 (int dim, const double *matrix, const double *centre, const double *normal, size_t stride, double *u));
 
 typedef struct {
-    int count[COSETS];      /* points of each coset */
-    int stride[COSETS];     /* count rounded up to blocks */
-    double *point[COSETS];  /* (dim, stride), by radius */
-    double *radius[COSETS]; /* (stride) */
-    int *within[COSETS];    /* points within k / FINE steps of the centre */
-} lattice_table;
-
-static lattice_table tables[MOST_DIM + 1];
-static pthread_once_t tables_once = PTHREAD_ONCE_INIT;
-
-typedef struct {
-    double radius2;
-    double x[MOST_DIM];
-} table_entry;
-
-/* By radius, then by coordinates, so that the order is the same everywhere. */
-static int compare_entries(const void *a, const void *b)
-{
-    const table_entry *x = a, *y = b;
-    if (x->radius2 != y->radius2) return x->radius2 < y->radius2 ? -1 : 1;
-    for (int k = 0; k < MOST_DIM; k++)
-        if (x->x[k] != y->x[k]) return x->x[k] < y->x[k] ? -1 : 1;
-    return 0;
-}
-
-static int list_points(int dim, int coset, table_entry *out)
-{
-    int side = (int)table_radius[dim] + 2, count = 0, total = 1;
-    for (int k = 0; k < dim; k++) total *= 2 * side + 1;
-    for (int code = 0; code < total; code++) {
-        table_entry e = {0};
-        for (int k = 0, rest = code; k < dim; k++, rest /= 2 * side + 1) {
-            e.x[k] = rest % (2 * side + 1) - side;
-            for (int digit = 0; digit < 4; digit++) e.x[k] += (coset >> digit & 1) * digit_shift[dim][digit][k];
-            e.radius2 += e.x[k] * e.x[k];
-        }
-        if (e.radius2 > table_radius[dim] * table_radius[dim]) continue;
-        if (out) out[count] = e;
-        count++;
-    }
-    return count;
-}
-
-static void build_tables(void)
-{
-    for (int dim = 1; dim <= MOST_DIM; dim++)
-        for (int coset = 0; coset < cosets[dim]; coset++) {
-            lattice_table *t = &tables[dim];
-            int count = list_points(dim, coset, NULL), stride = (count + STAIR_BLOCK - 1) / STAIR_BLOCK * STAIR_BLOCK;
-            table_entry *entries = malloc(sizeof *entries * (size_t)count);
-            double *memory = calloc((size_t)stride * (size_t)(dim + 1), sizeof(double));
-            int bins = (int)table_radius[dim] * FINE + 1, *within = malloc(sizeof *within * (size_t)bins);
-            if (!entries || !memory || !within) { /* an empty table: the rule reports that it did not converge */
-                free(entries);
-                free(memory);
-                free(within);
-                continue;
-            }
-            list_points(dim, coset, entries);
-            qsort(entries, (size_t)count, sizeof *entries, compare_entries);
-            for (int i = 0; i < count; i++) {
-                for (int k = 0; k < dim; k++) memory[(size_t)k * (size_t)stride + (size_t)i] = entries[i].x[k];
-                memory[(size_t)dim * (size_t)stride + (size_t)i] = sqrt(entries[i].radius2);
-            }
-            t->count[coset] = count;
-            t->stride[coset] = stride;
-            t->point[coset] = memory;
-            t->radius[coset] = memory + (size_t)dim * (size_t)stride;
-            for (int k = 0, i = 0; k < bins; k++) {
-                while (i < count && t->radius[coset][i] * FINE <= k) i++;
-                within[k] = i;
-            }
-            t->within[coset] = within;
-            free(entries);
-        }
-}
-
-typedef struct {
-    double centre[MOST_DIM], lower[MOST_DIM * MOST_DIM], inverse[MOST_DIM * MOST_DIM];
+    double centre[STAIR_LATTICE_DIM], lower[STAIR_LATTICE_DIM * STAIR_LATTICE_DIM], inverse[STAIR_LATTICE_DIM * STAIR_LATTICE_DIM];
     double log_det;   /* of lower */
     double narrow;    /* narrowest mode, relative to the frame */
     double reach;     /* farthest mode or visible pilot, in frame units */
@@ -142,6 +54,9 @@ typedef struct {
 typedef struct {
     int count;
     lattice_frame frame[STAIR_MOST_MODES];
+    double loud;         /* farthest visible node so far, in frame units */
+    bool noting, mapped; /* this lattice draws the map; the map says where to go */
+    double to_map[STAIR_LATTICE_DIM * STAIR_LATTICE_DIM], map_centre[STAIR_LATTICE_DIM]; /* u to coordinates of the map */
 } lattice_plan;
 
 /* How far apart two modes are, as the number of standard deviations of both that fit between. */
@@ -154,7 +69,7 @@ static double separation(int dim, const stair_mode *a, const stair_mode *b)
 /* Frame of the modes marked in `owner`: moments of the mixture of their Laplace Gaussians. */
 static bool build_frame(int dim, const stair_modes *modes, lattice_frame *frame)
 {
-    double share = 0, covariance[MOST_DIM * MOST_DIM] = {0};
+    double share = 0, covariance[STAIR_LATTICE_DIM * STAIR_LATTICE_DIM] = {0};
     memset(frame->centre, 0, sizeof frame->centre);
     for (int k = 0; k < modes->count; k++)
         if (frame->owner[k]) {
@@ -182,7 +97,7 @@ static bool build_frame(int dim, const stair_modes *modes, lattice_frame *frame)
             frame->value = mode->value;
             frame->log_mass = mode->log_mass;
         }
-        double bent[MOST_DIM * MOST_DIM], values[MOST_DIM], vectors[MOST_DIM * MOST_DIM], radius2 = 0;
+        double bent[STAIR_LATTICE_DIM * STAIR_LATTICE_DIM], values[STAIR_LATTICE_DIM], vectors[STAIR_LATTICE_DIM * STAIR_LATTICE_DIM], radius2 = 0;
         for (int i = 0; i < dim; i++) {
             double t = 0;
             for (int j = 0; j < dim; j++) t += frame->inverse[i * dim + j] * (mode->u[j] - frame->centre[j]);
@@ -240,6 +155,8 @@ static bool plan_frames(int dim, const stair_modes *modes, double cutoff, lattic
                 for (int i = 0, from = group[k], to = group[j]; i < modes->count; i++)
                     if (group[i] == from) group[i] = to;
     plan->count = 0;
+    plan->loud = 0;
+    plan->noting = plan->mapped = false;
     for (int g = 0; g < modes->count; g++) {
         lattice_frame *frame = &plan->frame[plan->count];
         bool any = false;
@@ -256,7 +173,7 @@ static bool plan_frames(int dim, const stair_modes *modes, double cutoff, lattic
 static void disown(stair_integrand *f, const stair_modes *modes, const lattice_frame *frame, int n)
 {
     for (int i = 0; i < n; i++) {
-        double u[MOST_DIM], mine = INFINITY, other = INFINITY;
+        double u[STAIR_LATTICE_DIM], mine = INFINITY, other = INFINITY;
         for (int k = 0; k < f->dim; k++) u[k] = f->nodes.u[(size_t)k * STAIR_BLOCK + i];
         for (int k = 0; k < modes->count; k++) {
             double distance2 = stair_mode_distance2(f->dim, &modes->mode[k], u);
@@ -287,41 +204,90 @@ static double last_loud(const stair_integrand *f, int n, double threshold, const
     return 0;
 }
 
-/* One coset of one frame with step h; false when the table or the budget ends before the integrand. */
-static bool sum_coset(stair_worker *w, const lattice_plan *plan, int which, double h, int coset, double cutoff,
-                      int64_t budget, stair_moments *into)
+/* One coset of one frame with step h, outwards until a whole shell is negligible; false when the table or the budget
+ * ends before the integrand. */
+static bool sum_outwards(stair_worker *w, lattice_plan *plan, int which, double h, int coset, double cutoff, int64_t budget,
+                         stair_moments *into)
 {
     stair_integrand *f = &w->f;
     const lattice_frame *frame = &plan->frame[which];
-    const lattice_table *table = &tables[f->dim];
-    int dim = f->dim, stride = table->stride[coset], count = table->count[coset];
-    double matrix[MOST_DIM * MOST_DIM];
+    int dim = f->dim, size = 0;
+    const stair_lattice_points *points = stair_lattice_points_of(dim, coset, size);
+    double matrix[STAIR_LATTICE_DIM * STAIR_LATTICE_DIM];
     for (int i = 0; i < dim * dim; i++) matrix[i] = h * frame->lower[i];
     double loud = fmax(frame->reach, sqrt(2 * cutoff)) / h; /* radius up to which something may come */
-    for (int from = 0, n; from < count; from += n) {
-        int bin = (int)((loud + QUIET) * FINE) + 1, most = (int)table_radius[dim] * FINE;
-        int due = table->within[coset][bin < most ? bin : most] - from; /* nodes that must be visited yet */
-        if (due <= 0) return bin <= most;
+    for (int from = 0, n; points; from += n) {
+        int bin = (int)((loud + QUIET) * STAIR_LATTICE_FINE) + 1;
+        if (bin > points->bins) {
+            if (++size == STAIR_LATTICE_SIZES) return false;
+            points = stair_lattice_points_of(dim, coset, size);
+            n = 0;
+            continue;
+        }
+        int due = points->within[bin] - from; /* nodes that must be visited yet */
+        if (due <= 0) {
+            plan->loud = fmax(plan->loud, loud * h);
+            return true;
+        }
         n = due < STAIR_BLOCK ? due : STAIR_BLOCK;
         if (f->visited + n > budget) return false;
-        stair_block_affine_table[stair_isa()](dim, matrix, frame->centre, table->point[coset] + from, (size_t)stride, f->nodes.u);
+        stair_block_affine_table[stair_isa()](dim, matrix, frame->centre, points->point + from, (size_t)points->stride, f->nodes.u);
         bool checked = w->modes.stiff && from == 0;
-        if (checked || plan->count > 1) { /* weights or energies are needed before the sum */
+        if (checked || plan->count > 1 || plan->noting) { /* weights or energies are needed before the sum */
             double top = stair_integrand_energies(f, n);
-            if (checked && !looks_gaussian(f, n, table->radius[coset], h, frame)) return false;
+            if (checked && !looks_gaussian(f, n, points->radius, h, frame)) return false;
             if (plan->count > 1) disown(f, &w->modes, frame, n);
-            loud = fmax(loud, last_loud(f, n, fmax(top, into->top) - cutoff, table->radius[coset] + from));
+            if (plan->noting) stair_lattice_map_note(&w->map, points, coset, from, n, f);
+            loud = fmax(loud, last_loud(f, n, fmax(top, into->top) - cutoff, points->radius + from));
             if (top > into->top - cutoff) stair_integrand_add(f, n, NULL, top, into);
         } else {
             int last = stair_integrand_accumulate(f, n, cutoff, into);
-            if (last >= 0) loud = fmax(loud, table->radius[coset][from + last]);
+            if (last >= 0) loud = fmax(loud, points->radius[from + last]);
         }
     }
     return false;
 }
 
+/* The same where the map of a coarser lattice shows something. */
+static bool sum_mapped(stair_worker *w, const lattice_plan *plan, double h, int coset, double cutoff, int64_t budget,
+                       stair_moments *into)
+{
+    stair_integrand *f = &w->f;
+    const lattice_frame *frame = &plan->frame[0];
+    double matrix[STAIR_LATTICE_DIM * STAIR_LATTICE_DIM], picked[STAIR_LATTICE_DIM * 2 * STAIR_BLOCK] = {0};
+    int dim = f->dim, size = 0, bin = (int)((plan->loud / h + QUIET) * STAIR_LATTICE_FINE) + 1;
+    const stair_lattice_points *points = stair_lattice_points_of(dim, coset, size);
+    while (points && bin > points->bins) points = ++size < STAIR_LATTICE_SIZES ? stair_lattice_points_of(dim, coset, size) : NULL;
+    if (!points) return false;
+    double on_map[STAIR_LATTICE_DIM * STAIR_LATTICE_DIM], centre[STAIR_LATTICE_DIM];
+    for (int i = 0; i < dim; i++) {
+        centre[i] = 0;
+        for (int j = 0; j < dim; j++) {
+            centre[i] += plan->to_map[i * dim + j] * (frame->centre[j] - plan->map_centre[j]);
+            matrix[i * dim + j] = h * frame->lower[i * dim + j];
+            on_map[i * dim + j] = 0;
+            for (int k = 0; k < dim; k++) on_map[i * dim + j] += plan->to_map[i * dim + k] * h * frame->lower[k * dim + j];
+        }
+    }
+    double threshold = w->map.top - cutoff - BLUR;
+    for (int from = 0, ready = 0, end = points->within[bin]; from < end; from += STAIR_BLOCK) {
+        ready += stair_lattice_map_pick(&w->map, points, on_map, centre, threshold, from, end, picked + ready);
+        int n = ready < STAIR_BLOCK ? ready : STAIR_BLOCK;
+        if (n < STAIR_BLOCK && from + STAIR_BLOCK < end) continue; /* fill the block */
+        if (f->visited + ready > budget) return false;
+        for (int done = 0; done < ready && (done == 0 || from + STAIR_BLOCK >= end); done += n) {
+            n = ready - done < STAIR_BLOCK ? ready - done : STAIR_BLOCK;
+            stair_block_affine_table[stair_isa()](dim, matrix, frame->centre, picked + done, 2 * STAIR_BLOCK, f->nodes.u);
+            stair_integrand_accumulate(f, n, cutoff, into);
+        }
+        for (int k = 0; k < dim; k++) memmove(picked + k * 2 * STAIR_BLOCK, picked + k * 2 * STAIR_BLOCK + n, sizeof(double) * STAIR_BLOCK);
+        ready -= n;
+    }
+    return true;
+}
+
 /* into += sum over all frames of one coset */
-static bool add_coset(stair_worker *w, const lattice_plan *plan, double step, int coset, double cutoff, int64_t budget,
+static bool add_coset(stair_worker *w, lattice_plan *plan, double step, int coset, double cutoff, int64_t budget,
                       stair_moments *into)
 {
     stair_integrand *f = &w->f;
@@ -331,8 +297,10 @@ static bool add_coset(stair_worker *w, const lattice_plan *plan, double step, in
             stair_moments_clear(f, &w->extra);
         else
             stair_integrand_begin(f, plan->frame[k].value, &w->extra); /* the best the pilot saw */
-        double log_cell = f->dim * log(h) + plan->frame[k].log_det;
-        if (!sum_coset(w, plan, k, h, coset, cutoff, budget, &w->extra)) return false;
+        double log_cell = f->dim * log(h) + plan->frame[k].log_det + (f->dim > 2 ? log(2) : 0);
+        bool whole = plan->mapped ? sum_mapped(w, plan, h, coset, cutoff, budget, &w->extra)
+                                  : sum_outwards(w, plan, k, h, coset, cutoff, budget, &w->extra);
+        if (!whole) return false;
         stair_integrand_flush(f);
         double log_mass = log(w->extra.sum[0]) + w->extra.top + log_cell;
         if (w->modes.stiff && !(fabs(log_mass - plan->frame[k].log_mass) < UNLIKE)) return false;
@@ -341,26 +309,82 @@ static bool add_coset(stair_worker *w, const lattice_plan *plan, double step, in
     return true;
 }
 
-/* The alias of the mean of all cosets from the last two differences.  Its dual vectors are longer than
- * those of the last difference by sqrt 2 and twice those of the one before; along each direction an
- * analytic integrand falls off at least exponentially, so it should be well below the former and the square of
- * the latter.  Neither is trusted further than that: an integrand can be kinder to one coset than to another. */
+/* The alias of the mean of all cosets from the last two differences.  In one and two dimensions its dual vectors are twice
+ * those of the difference before the last; along each direction an analytic integrand falls off at least
+ * exponentially, so it should be the square of that.  It should also be far below the last one, which is trusted
+ * less: weak sharp features make differences small that hardly fall at all.  Beyond two dimensions the two differences
+ * are of dual vectors of equal length, those of the alias are longer by sqrt 2. */
 static double alias_left(int dim, double before, double last, double sensitivity)
 {
-    /* beyond two dimensions the last two lattices are shifts of one another, no finer together */
-    return fmax((dim > 2 ? 1.5 : 0.5) * last, before * before / sensitivity);
+    if (dim <= 2) return fmax(0.25 * last, before * before / sensitivity);
+    double most = fmax(before, last) / sensitivity;
+    return sensitivity * fmin(most, pow(most, POWER));
+}
+
+/* By how much to shrink the step for an alias to fall from `seen` to `wanted`: like that of a Gaussian. */
+static double finer_step(double seen, double wanted)
+{
+    double ratio = sqrt(log(seen) / log(wanted));
+    return seen < 1 ? fmin(fmax(ratio, 0.5), LONGEST) : 0.5;
+}
+
+/* The frame from the moments of all nodes so far, better than those of the pilot, and the map in terms of u. */
+static bool refine_frame(const stair_integrand *f, const stair_moments *moments, double step, double cutoff,
+                         const stair_lattice_map *map, lattice_plan *plan)
+{
+    lattice_frame *frame = &plan->frame[0];
+    int dim = f->dim, p = f->shape.rows, m = f->shape.tokens;
+    double mean[STAIR_LATTICE_DIM], covariance[STAIR_LATTICE_DIM * STAIR_LATTICE_DIM] = {0}, half[STAIR_LATTICE_DIM * STAIR_LATTICE_DIM] = {0};
+    const double *sum = moments->sum, *second = sum + 1 + f->size;
+    for (int i = 0; i < dim; i++)
+        for (int j = 0; j < dim; j++) {
+            plan->to_map[i * dim + j] = frame->inverse[i * dim + j] / step;
+            for (int k = 0; k <= i / m; k++) { /* L times the covariance of x */
+                int x = k * m + i % m, a = x > j ? x : j, b = x > j ? j : x;
+                half[i * dim + j] += f->lower[(i / m) * p + k] * (second[a * (a + 1) / 2 + b] / sum[0] - sum[1 + a] / sum[0] * sum[1 + b] / sum[0]);
+            }
+        }
+    for (int i = 0; i < dim; i++) {
+        mean[i] = 0;
+        plan->map_centre[i] = frame->centre[i];
+        for (int k = 0; k <= i / m; k++) {
+            int x = k * m + i % m;
+            mean[i] += f->lower[(i / m) * p + k] * (sum[1 + x] / sum[0] + f->origin[x] + f->offset[x]);
+            for (int j = 0; j < dim; j++) covariance[j * dim + i] += half[j * dim + x] * f->lower[(i / m) * p + k];
+        }
+    }
+    double old[STAIR_LATTICE_DIM * STAIR_LATTICE_DIM], matrix[STAIR_LATTICE_DIM * STAIR_LATTICE_DIM] = {0}, centre[STAIR_LATTICE_DIM] = {0};
+    memcpy(old, frame->lower, sizeof old);
+    memcpy(frame->centre, mean, sizeof(double) * (size_t)dim);
+    if (!stair_matrix_whiten(dim, covariance, frame->lower, frame->inverse, &frame->log_det)) return false;
+    for (int i = 0; i < dim; i++) /* from the map to the new frame */
+        for (int j = 0; j < dim; j++) {
+            centre[i] += frame->inverse[i * dim + j] * (plan->map_centre[j] - mean[j]);
+            for (int k = 0; k < dim; k++) matrix[i * dim + j] += step * frame->inverse[i * dim + k] * old[k * dim + j];
+        }
+    plan->loud = stair_lattice_map_reach(map, matrix, centre, map->top - cutoff);
+    return true;
 }
 
 /* Doubles the cosets, then shrinks the step, until the alias is below half the precision.  The older
  * half of the cosets is in part[0], the newer in part[1]. */
-static double integrate(stair_worker *w, const stair_channel_options *options, const lattice_plan *plan, double cutoff,
+static double integrate(stair_worker *w, const stair_channel_options *options, lattice_plan *plan, double cutoff,
                         int64_t budget, double *first_step, stair_posterior *out)
 {
     stair_integrand *f = &w->f;
     double error = INFINITY;
-    for (double step = *first_step;; step *= FINER) {
+    bool sharper = false, compared = false;
+    for (double step = *first_step, finer = 1;; step *= finer) {
         *first_step = step;
         double before = 0;
+        if (plan->noting && w->map.complete && !plan->mapped) {
+            if (!refine_frame(f, &w->part[0], step / finer, cutoff, &w->map, plan)) return error;
+            plan->mapped = true;
+        }
+        double ratio = finer;
+        finer = FINER;
+        plan->noting = !plan->mapped && f->dim > 2 && plan->count == 1 && !w->modes.stiff &&
+                       stair_lattice_map_begin(&w->map, f->dim, sqrt(2 * cutoff) / step + 3);
         stair_moments_clear(f, &w->part[0]);
         if (!add_coset(w, plan, step, 0, cutoff, budget, &w->part[0])) return error;
         for (int done = 1; done < cosets[f->dim]; done *= 2) {
@@ -375,6 +399,7 @@ static double integrate(stair_worker *w, const stair_channel_options *options, c
             double difference = stair_posterior_distance(f, &w->first, &w->second);
             stair_moments_merge(f, &w->part[0], &w->part[1], 0);
             double earlier = before;
+           
             before = difference;
             if (done == 1) continue; /* one difference says nothing of its own reliability */
             stair_moments_finish(f, &w->part[0], out);
@@ -382,9 +407,29 @@ static double integrate(stair_worker *w, const stair_channel_options *options, c
             double sensitivity = stair_posterior_sensitivity(f, out), noise = 5 * sensitivity * stair_integrand_rounding(f);
             double alias = alias_left(f->dim, earlier, difference, sensitivity);
             double truncation = stair_posterior_truncation(f, out, cutoff);
+            if (f->dim > 2 && compared) { /* with the coarser lattice; exponentially, aliases fall by this power */
+                double gap = stair_posterior_distance(f, out, &w->coarse) / sensitivity;
+                alias = fmax(alias, sensitivity * fmin(gap, pow(gap, 1 / ratio)));
+               
+            }
             error = alias + truncation;
+           
+            if (truncation > 0.9 * options->precision && !sharper) { /* g or dg are small beside the moments */
+                sharper = true;
+                cutoff += log(2 * truncation / options->precision);
+                finer = 1;
+                plan->mapped = plan->noting = false;
+                break;
+            }
             /* below truncation or rounding the differences no longer tell of aliases */
-            if (alias <= fmax(options->precision - truncation, fmax(noise, truncation))) return error;
+            double allowed = fmax(options->precision - truncation, fmax(noise, truncation));
+            if (alias <= allowed) return error;
+            if (f->dim > 2) {
+                compared = true;
+                w->coarse.logz = out->logz;
+                memcpy(w->coarse.g, out->g, sizeof(double) * (size_t)(f->size * (1 + f->size))); /* dg follows g */
+            }
+            if (f->dim > 2) finer = finer_step(fmax(earlier, difference) / sensitivity, pow(allowed / sensitivity, 1 / POWER));
         }
     }
 }
@@ -397,8 +442,8 @@ stair_rule_result stair_rule_lattice(stair_worker *w, const stair_channel_option
     stair_channel_options goal = *options;
     int64_t most = options->max_nodes < worthwhile[f->dim] ? options->max_nodes : worthwhile[f->dim];
     double step = STEP / sqrt(-log(fmin(options->precision, 1e-2))); /* aliases of a Gaussian fall as exp(-const / step^2) */
-    pthread_once(&tables_once, build_tables);
     do {
+       
         int64_t budget = f->visited + most;
         double cutoff = goal.cutoff - log(goal.precision);
         stair_modes_frame(f, cutoff, &w->modes);

@@ -28,6 +28,8 @@
 #define SCATTERED  10   /* starts from scattered points */
 #define WIDE       1.2  /* scattered points are drawn this much wider than the prior */
 #define ENOUGH     40.0 /* effective number of them that tells the shape of the integrand */
+#define ROUNDS     6    /* of points that follow the integrand, */
+#define SPREAD     1.2  /* each drawn this much wider than the last ones tell */
 #define RING       8    /* starts around each mode, on two circles */
 #define FAR        4.5  /* |x| that no typical sample has at its best */
 #define STIFF      3.5  /* change of |x| between neighbours of the pilot above which it does not */
@@ -341,7 +343,7 @@ static int grid_starts(stair_integrand *f, pilot_point *starts, stair_modes *mod
     return count;
 }
 
-/* More dimensions: quasi-random points of the widened prior.  Their masses become importance weights. */
+/* More dimensions: quasi-random points of the widened prior. */
 static void scatter(stair_integrand *f, stair_modes *modes)
 {
     int dim = f->dim, free = f->shape.free_rows * f->shape.tokens;
@@ -351,11 +353,6 @@ static void scatter(stair_integrand *f, stair_modes *modes)
         for (int k = 0; k < dim; k++)
             t[i * dim + k] = i == 0 || !normal ? 0 : (k < free ? WIDE : 0.7) * normal[(size_t)k * STAIR_QMC_TABLE + (size_t)i];
     evaluate_pilot(f, STAIR_PILOT, modes);
-    for (int i = 0; i < STAIR_PILOT; i++) {
-        double square = 0;
-        for (int k = 0; k < dim; k++) square += t[i * dim + k] * t[i * dim + k];
-        modes->pilot_mass[i] *= exp(0.5 * square / (WIDE * WIDE));
-    }
 }
 
 static int scattered_starts(stair_integrand *f, pilot_point *starts, stair_modes *modes)
@@ -368,22 +365,81 @@ static int scattered_starts(stair_integrand *f, pilot_point *starts, stair_modes
     return count < SCATTERED ? count : SCATTERED;
 }
 
+/* Effective number of points with log weights beta * lw. */
+static double effective(const double *lw, double top, double beta)
+{
+    double sum = 0, square = 0;
+    for (int i = 0; i < STAIR_PILOT; i++) {
+        double weight = exp(beta * (lw[i] - top));
+        sum += weight;
+        square += weight * weight;
+    }
+    return sum * sum / square;
+}
+
+/* The power of the weights that leaves enough points. */
+static double temper(const double *lw, double top)
+{
+    double low = 0, high = 1;
+    for (int k = 0; k < 20; k++) {
+        double middle = 0.5 * (low + high);
+        *(effective(lw, top, middle) > ENOUGH ? &low : &high) = middle;
+    }
+    return low;
+}
+
+/* Three and four dimensions: quasi-random points of a Gaussian that is first the widened prior, then follows the
+ * integrand raised to a growing power until the points tell its shape.  False when they never do. */
+static bool follow_pilot(stair_integrand *f, stair_modes *modes)
+{
+    int dim = f->dim;
+    double mean[4] = {0}, lower[16] = {0}, lw[STAIR_PILOT];
+    const double *normal = stair_qmc_normals(dim); /* (dim, STAIR_QMC_TABLE) */
+    if (!normal) return false;
+    for (int k = 0; k < dim; k++) lower[k * (dim + 1)] = WIDE;
+    for (int round = 0; round < ROUNDS; round++) {
+        double top = -INFINITY;
+        for (int i = 0; i < STAIR_PILOT; i++)
+            for (int k = 0; k < dim; k++) {
+                modes->pilot_t[i * dim + k] = mean[k];
+                for (int j = 0; j <= k && i; j++) modes->pilot_t[i * dim + k] += lower[k * dim + j] * normal[(size_t)j * STAIR_QMC_TABLE + (size_t)i];
+            }
+        evaluate_pilot(f, STAIR_PILOT, modes);
+        for (int i = 0; i < STAIR_PILOT; i++) {
+            lw[i] = modes->pilot_mass[i] > 1e-290 ? log(modes->pilot_mass[i]) : modes->pilot_value[i];
+            for (int k = 0; k < dim && i; k++) lw[i] += 0.5 * normal[(size_t)k * STAIR_QMC_TABLE + (size_t)i] * normal[(size_t)k * STAIR_QMC_TABLE + (size_t)i];
+            top = fmax(top, lw[i]);
+        }
+        bool enough = effective(lw, top, 1) > ENOUGH;
+        double beta = enough ? 1 : temper(lw, top), sum = 0, covariance[16] = {0};
+        memset(mean, 0, sizeof mean);
+        for (int i = 0; i < STAIR_PILOT; i++) {
+            double weight = exp(beta * (lw[i] - top));
+            modes->pilot_mass[i] = weight;
+            sum += weight;
+            for (int k = 0; k < dim; k++) mean[k] += weight * modes->pilot_t[i * dim + k];
+        }
+        if (enough) return true;
+        for (int k = 0; k < dim; k++) mean[k] /= sum;
+        for (int i = 0; i < STAIR_PILOT; i++)
+            for (int k = 0; k < dim; k++)
+                for (int j = 0; j < dim; j++)
+                    covariance[k * dim + j] += SPREAD * SPREAD * modes->pilot_mass[i] / sum *
+                                               (modes->pilot_t[i * dim + k] - mean[k]) * (modes->pilot_t[i * dim + j] - mean[j]);
+        if (!stair_matrix_cholesky(dim, covariance, lower)) return false;
+    }
+    return false;
+}
+
 /* The first look: does the pilot show the shape of the integrand? */
 static void look(stair_integrand *f, stair_modes *modes)
 {
-    double sum = 0, square = 0;
     modes->stiff = true;
     if (has_grid(f)) {
         evaluate_grid(f, PILOT_SIDE, modes);
         modes->stiff = pilot_is_stiff(PILOT_SIDE, modes, f->shape.mirrored);
-    } else if (f->dim == f->shape.free_rows * f->shape.tokens && f->dim > 1 && f->dim <= 4) {
-        scatter(f, modes);
-        for (int i = 0; i < STAIR_PILOT; i++) {
-            sum += modes->pilot_mass[i];
-            square += modes->pilot_mass[i] * modes->pilot_mass[i];
-        }
-        modes->stiff = !(sum * sum > ENOUGH * square);
-    }
+    } else if (f->dim == f->shape.free_rows * f->shape.tokens && f->dim > 1 && f->dim <= 4)
+        modes->stiff = !follow_pilot(f, modes);
 }
 
 static bool known(const stair_modes *modes, int dim, const stair_mode *candidate)

@@ -7,6 +7,8 @@ double STAIR_HOT(stair_block_energies)(const stair_channel_shape *s, int n, cons
 void STAIR_HOT(stair_block_add)(const stair_channel_shape *s, int n, const stair_nodes *nodes, const double *bias,
                                 double top, const double *origin, double *accumulators);
 
+#define FAINT 4.0 /* nodes this far below the threshold of visibility are not worth adding */
+
 #define ROW(array, k) ((array) + (size_t)(k)*STAIR_BLOCK + at)
 
 LANES_INLINE lanes energies(const stair_channel_shape *s, const int rows, const int m, const int free_rows, int at,
@@ -159,9 +161,24 @@ LANES_INLINE int accumulate(const stair_channel_shape *s, const int rows, const 
             plus = lanes_first(n - at, plus, lanes_set(-1e300));
             minus = lanes_first(n - at, minus, lanes_set(-1e300));
         }
-        if (lanes_any((s->mirrored ? lanes_max(plus, minus) : plus) > threshold)) last = at + LANES - 1 < n ? at + LANES - 1 : n - 1;
-        lanes w_up = weight * lanes_exp(plus - top), w_down = s->mirrored ? weight * lanes_exp(minus - top) : lanes_set(0);
-        lanes both = w_up + w_down;
+        lanes high = s->mirrored ? lanes_max(plus, minus) : plus;
+        if (lanes_any(high > threshold)) last = at + LANES - 1 < n ? at + LANES - 1 : n - 1;
+        int up_counts = lanes_any(plus > threshold - FAINT), down_counts = s->mirrored && lanes_any(minus > threshold - FAINT);
+        if (!up_counts && !down_counts) continue;
+        if (!up_counts || !down_counts) {
+            lanes w = weight * lanes_exp((up_counts ? plus : minus) - top), weighted[6];
+            acc[0] += w;
+            for (int i = 0; i < size; i++) {
+                x[i] = (up_counts ? x[i] : y[i]) - origin[i];
+                weighted[i] = w * x[i];
+            }
+            for (int i = 0, k = 1 + size; i < size; i++) {
+                acc[1 + i] += weighted[i];
+                for (int j = 0; j <= i; j++, k++) acc[k] += weighted[i] * x[j];
+            }
+            continue;
+        }
+        lanes w_up = weight * lanes_exp(plus - top), w_down = weight * lanes_exp(minus - top), both = w_up + w_down;
         acc[0] += both;
         lanes up_w[6], down_w[6];
         for (int i = 0; i < size; i++) {

@@ -3,6 +3,7 @@
 #ifndef STAIR_CHANNEL_RULES_H
 #define STAIR_CHANNEL_RULES_H
 
+#include "channel/lattice_map.h"
 #include "channel/modes.h"
 
 enum { STAIR_RULE_EXACT, STAIR_RULE_LATTICE, STAIR_RULE_NESTED, STAIR_RULE_SAMPLING, STAIR_RULES };
@@ -11,8 +12,9 @@ enum { STAIR_RULE_EXACT, STAIR_RULE_LATTICE, STAIR_RULE_NESTED, STAIR_RULE_SAMPL
 typedef struct {
     stair_integrand f;
     stair_modes modes;
+    stair_lattice_map map;
     stair_moments total, extra, part[2]; /* sums */
-    stair_posterior first, second;      /* to compare */
+    stair_posterior first, second, coarse; /* to compare */
     stair_posterior spare;              /* for results nobody asked for */
     double *memory;
     uint64_t sample;                    /* number of the sample, for random shifts */
