@@ -399,7 +399,7 @@ static double integrate(stair_worker *w, const stair_channel_options *options, l
             double difference = stair_posterior_distance(f, &w->first, &w->second);
             stair_moments_merge(f, &w->part[0], &w->part[1], 0);
             double earlier = before;
-           
+
             before = difference;
             if (done == 1) continue; /* one difference says nothing of its own reliability */
             stair_moments_finish(f, &w->part[0], out);
@@ -410,10 +410,10 @@ static double integrate(stair_worker *w, const stair_channel_options *options, l
             if (f->dim > 2 && compared) { /* with the coarser lattice; exponentially, aliases fall by this power */
                 double gap = stair_posterior_distance(f, out, &w->coarse) / sensitivity;
                 alias = fmax(alias, sensitivity * fmin(gap, pow(gap, 1 / ratio)));
-               
+
             }
             error = alias + truncation;
-           
+
             if (truncation > 0.9 * options->precision && !sharper) { /* g or dg are small beside the moments */
                 sharper = true;
                 cutoff += log(2 * truncation / options->precision);
@@ -443,7 +443,7 @@ stair_rule_result stair_rule_lattice(stair_worker *w, const stair_channel_option
     int64_t most = options->max_nodes < worthwhile[f->dim] ? options->max_nodes : worthwhile[f->dim];
     double step = STEP / sqrt(-log(fmin(options->precision, 1e-2))); /* aliases of a Gaussian fall as exp(-const / step^2) */
     do {
-       
+
         int64_t budget = f->visited + most;
         double cutoff = goal.cutoff - log(goal.precision);
         stair_modes_frame(f, cutoff, &w->modes);

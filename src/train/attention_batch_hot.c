@@ -1,4 +1,4 @@
-/* Deep attention and its gradient on eight samples at a time, samples in lanes.
+/* Deep attention and its gradient on a group of eight samples, as many at a time as there are lanes.
  *
  *   h_l = H_{l-1} Z_l^T,  S_l = rowsoftmax(h_l h_l^T),  H_l = B_l H_{l-1},  B_l = c 1 + S_l
  *
@@ -11,7 +11,6 @@
  * The same function as src/model/attention.c, which is the reference: tests hold one to the other.
  */
 #include "core/isa.h"
-#define LANES 8 /* what the data are interleaved by */
 #include "core/lanes.h"
 #include "train/batch.h"
 
@@ -35,7 +34,7 @@ LANES_INLINE tape tape_of(const stair_attention *a, int layer, lanes *scratch)
 
 LANES_INLINE lanes zed(const double *z, const stair_attention *a, int row, int token)
 {
-    return lanes_load(z + (row * a->tokens + token) * LANES);
+    return lanes_load(z + (row * a->tokens + token) * STAIR_GROUP);
 }
 
 LANES_INLINE void softmax_row(int m, lanes *row)
@@ -138,7 +137,7 @@ LANES_INLINE void through_input(const stair_attention *a, int l, const double *z
                 sum += t.mixed[i * m + j] * grad_h[i * rank + k];
                 next[i * m + j] += grad_h[i * rank + k] * value;
             }
-            lanes_store(grad_z + ((a->row[l] + k) * m + j) * LANES, sum);
+            lanes_store(grad_z + ((a->row[l] + k) * m + j) * STAIR_GROUP, sum);
         }
 }
 
@@ -162,9 +161,9 @@ LANES_INLINE void backward(const stair_attention *a, const double *z, lanes *scr
     }
 }
 
-void STAIR_HOT(stair_attention_batch)(const stair_attention *a, const double *z, const double *target,
-                                      const double *weight, double *scratch, double *y, double *loss,
-                                      double *grad_z)
+/* one vector of samples; arrays are those of the group, from its first sample on */
+LANES_INLINE void batch(const stair_attention *a, const double *z, const double *target, const double *weight,
+                        double *scratch, double *y, double *loss, double *grad_z)
 {
     int m = a->tokens, last = a->layers - 1;
     lanes *memory = (lanes *)scratch,
@@ -179,11 +178,19 @@ void STAIR_HOT(stair_attention_batch)(const stair_attention *a, const double *z,
     tape top = tape_of(a, last, memory);
     lanes sum = {0}, w = lanes_load(weight);
     for (int k = 0; k < m * m; k++) {
-        lanes_store(y + k * LANES, top.s[k]);
-        lanes residual = top.s[k] - lanes_load(target + k * LANES);
+        lanes_store(y + k * STAIR_GROUP, top.s[k]);
+        lanes residual = top.s[k] - lanes_load(target + k * STAIR_GROUP);
         sum += residual * residual;
         work[k] = 2.0 * w * residual;
     }
     lanes_store(loss, w * sum);
     if (grad_z) backward(a, z, memory, work, grad_z);
+}
+
+void STAIR_HOT(stair_attention_batch)(const stair_attention *a, const double *z, const double *target,
+                                      const double *weight, double *scratch, double *y, double *loss,
+                                      double *grad_z)
+{
+    for (int at = 0; at < STAIR_GROUP; at += LANES)
+        batch(a, z + at, target + at, weight + at, scratch, y + at, loss + at, grad_z ? grad_z + at : NULL);
 }

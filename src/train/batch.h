@@ -10,7 +10,7 @@
 
 #include "model/attention.h"
 
-#define STAIR_GROUP 8 /* samples of a block: LANES of core/lanes.h */
+#define STAIR_GROUP 8 /* samples of a block: a multiple of LANES of core/lanes.h */
 
 /* What is multiplied with what: fixed during a run. */
 typedef struct {

@@ -4,7 +4,6 @@
  * from the packing of a large matrix library, and here the order of every sum is fixed.
  */
 #include "core/isa.h"
-#define LANES 8 /* what the data are interleaved by */
 #include "core/lanes.h"
 #include "train/dense.h"
 
@@ -12,27 +11,34 @@ STAIR_HOT_DECLARE(void, stair_multiply, (stair_product p));
 STAIR_HOT_DECLARE(void, stair_softmax_rows,
                   (int n, int columns, int stride, double scale, const double *multiplicity, double *a));
 
-#define ROWS 6 /* accumulators: with AVX2 twelve registers, leaving four for the operands */
+#define COLUMNS 8               /* of a tile: what matrices are padded to, */
+#define PARTS   (COLUMNS / LANES) /* in so many vectors */
+#define ROWS    6               /* with AVX2 twelve accumulators, leaving four registers for the operands */
 
-/* n rows by one vector of columns */
+/* n rows by one tile's columns */
 LANES_INLINE void tile(int n, const stair_product *p, int row, int column)
 {
-    lanes sum[ROWS];
+    lanes sum[ROWS][PARTS];
     double *c = p->c + (size_t)row * (size_t)p->c_stride + column;
     const double *a = p->a + (size_t)row * (size_t)p->a_row;
     for (int r = 0; r < n; r++)
-        sum[r] = p->add ? lanes_load(c + (size_t)r * (size_t)p->c_stride) : lanes_set(0);
+        for (int v = 0; v < PARTS; v++)
+            sum[r][v] = p->add ? lanes_load(c + (size_t)r * (size_t)p->c_stride + v * LANES) : lanes_set(0);
     for (int k = 0; k < p->inner; k++) {
-        lanes b = lanes_load(p->b + (size_t)k * (size_t)p->b_stride + column);
-        for (int r = 0; r < n; r++)
-            sum[r] += a[(size_t)r * (size_t)p->a_row + (size_t)k * (size_t)p->a_inner] * b;
+        lanes b[PARTS];
+        for (int v = 0; v < PARTS; v++) b[v] = lanes_load(p->b + (size_t)k * (size_t)p->b_stride + column + v * LANES);
+        for (int r = 0; r < n; r++) {
+            double factor = a[(size_t)r * (size_t)p->a_row + (size_t)k * (size_t)p->a_inner];
+            for (int v = 0; v < PARTS; v++) sum[r][v] += factor * b[v];
+        }
     }
-    for (int r = 0; r < n; r++) lanes_store(c + (size_t)r * (size_t)p->c_stride, sum[r]);
+    for (int r = 0; r < n; r++)
+        for (int v = 0; v < PARTS; v++) lanes_store(c + (size_t)r * (size_t)p->c_stride + v * LANES, sum[r][v]);
 }
 
 void STAIR_HOT(stair_multiply)(stair_product p)
 {
-    for (int column = 0; column < p.columns; column += LANES) {
+    for (int column = 0; column < p.columns; column += COLUMNS) {
         int row = 0;
         for (; row + ROWS <= p.rows; row += ROWS) tile(ROWS, &p, row, column);
         switch (p.rows - row) {

@@ -40,25 +40,25 @@ void STAIR_HOT(NAME(stair_project))(int rows, int stride, const REAL *x, int ind
     }
 }
 
-/* gradient (pair, chunk of 2 vectors) += c (pair, rows) x */
+/* gradient (pair, CHUNK elements) += c (pair, rows) x, the chunk in so many vectors that sums do not wait for each other */
 LANES_INLINE void NAME(gather)(int pair, int rows, int stride, const REAL *x, const double *c,
                                double *gradient)
 {
-    VECTOR sum[2][2] = {{{0}}};
+    VECTOR sum[2][CHUNK / WIDTH] = {{{0}}};
     for (int r = 0; r < rows; r++) {
-        VECTOR b[2];
-        for (int k = 0; k < 2; k++) {
+        VECTOR b[CHUNK / WIDTH];
+        for (int k = 0; k < CHUNK / WIDTH; k++) {
             b[k] = NAME(load)(x + (size_t)r * (size_t)stride + k * WIDTH);
             __builtin_prefetch(x + (size_t)(r + rows) * (size_t)stride + k * WIDTH, 0,
                                2); /* the next block */
         }
         for (int p = 0; p < pair; p++) {
             REAL factor = (REAL)c[p * rows + r];
-            for (int k = 0; k < 2; k++) sum[p][k] += factor * b[k];
+            for (int k = 0; k < CHUNK / WIDTH; k++) sum[p][k] += factor * b[k];
         }
     }
     for (int p = 0; p < pair; p++)
-        for (int k = 0; k < 2; k++)
+        for (int k = 0; k < CHUNK / WIDTH; k++)
             for (int i = 0; i < WIDTH; i++)
                 gradient[(size_t)p * (size_t)stride + (size_t)(k * WIDTH + i)] += (double)sum[p][k][i];
 }
@@ -66,7 +66,7 @@ LANES_INLINE void NAME(gather)(int pair, int rows, int stride, const REAL *x, co
 void STAIR_HOT(NAME(stair_collect))(int rows, int stride, const REAL *x, int indices, const double *c,
                                     double *gradient)
 {
-    for (int d = 0; d < stride; d += 2 * WIDTH) {
+    for (int d = 0; d < stride; d += CHUNK) {
         int p = 0;
         for (; p + 2 <= indices; p += 2)
             NAME(gather)(2, rows, stride, x + d, c + p * rows, gradient + (size_t)p * (size_t)stride + d);

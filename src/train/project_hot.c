@@ -1,20 +1,25 @@
 /* Z = w X^T and its transpose, gradient = C X, in single and double precision: all the arithmetic
  * of gradient descent that grows with D.  The order of every sum is fixed by the code. */
 #include "core/isa.h"
-#define LANES 8 /* what the data are interleaved by */
 #include "core/lanes.h"
 #include "train/batch.h"
 
-typedef float floats __attribute__((vector_size(64)));
-typedef float half_floats __attribute__((vector_size(32)));
+typedef float floats __attribute__((vector_size(8 * LANES))); /* one register, as lanes */
 
-/* in double precision, halves first: as many additions as a sum of eight */
+/* in double precision, halves onto halves */
 LANES_INLINE double floats_sum(floats x)
 {
-    half_floats half[2];
-    memcpy(half, &x, sizeof half);
-    return lanes_sum(__builtin_convertvector(half[0], lanes) + __builtin_convertvector(half[1], lanes));
+    float value[2 * LANES];
+    double part[LANES];
+    memcpy(value, &x, sizeof value);
+    for (int i = 0; i < LANES; i++) part[i] = (double)value[i] + (double)value[i + LANES];
+    for (int half = LANES / 2; half; half /= 2)
+        for (int i = 0; i < half; i++) part[i] += part[i + half];
+    return part[0];
 }
+
+/* elements of a gradient summed at a time: no more than rows are padded to */
+#define CHUNK (4 * WIDTH < 32 ? 4 * WIDTH : 32)
 
 void STAIR_HOT(stair_project_f4)(int rows, int stride, const float *x, int indices, const float *w,
                                  double *z);
@@ -27,7 +32,7 @@ void STAIR_HOT(stair_collect_f8)(int rows, int stride, const double *x, int indi
 
 #define REAL    float
 #define VECTOR  floats
-#define WIDTH   16
+#define WIDTH   (2 * LANES)
 #define TOTAL   floats_sum
 #define NAME(x) x##_f4
 #include "train/project_body.h"
@@ -39,7 +44,7 @@ void STAIR_HOT(stair_collect_f8)(int rows, int stride, const double *x, int indi
 
 #define REAL    double
 #define VECTOR  lanes
-#define WIDTH   8
+#define WIDTH   LANES
 #define TOTAL   lanes_sum
 #define NAME(x) x##_f8
 #include "train/project_body.h"
