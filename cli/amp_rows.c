@@ -120,7 +120,7 @@ static char *history_text(const stair_gamp_run *run, int p)
 static void note_run(cli_report *report, const stair_gamp_run *run)
 {
     if (!strcmp(run->stop, "diverged"))
-        report_note(report, "seed %llu diverged at iteration %d; try --adaptive or --damping 0.3\n", (unsigned long long)run->seed,
+        report_note(report, "seed %llu diverged at iteration %d; try --damping 0.3\n", (unsigned long long)run->seed,
                     run->iterations);
 }
 

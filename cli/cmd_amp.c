@@ -291,7 +291,7 @@ static stair_status run(cli_request *request)
     stair_status status = o->pair.count ? run_data(&job) : run_synthetic(&job);
     stair_npz_destroy(&job.save);
     if (status == STAIR_OK && job.diverged)
-        return stair_fail(request->context, STAIR_NOT_CONVERGED, "%d runs diverged; --adaptive or --damping may help", job.diverged);
+        return stair_fail(request->context, STAIR_NOT_CONVERGED, "%d of the runs diverged; --damping may help", job.diverged);
     return status;
 }
 

@@ -92,21 +92,80 @@ static stair_status bench_staircase(cli_request *request, cli_report *report, in
     return STAIR_OK;
 }
 
+static const cli_column amp_columns[] = {
+    {.name = "what", .heading = "what", .kind = CELL_TEXT, .where = IN_ALL, .width = 64},
+    {.name = "dim", .heading = "D", .kind = CELL_INT, .where = IN_ALL},
+    {.name = "samples", .heading = "samples", .kind = CELL_INT, .where = IN_ALL},
+    {.name = "iterations", .kind = CELL_INT, .where = IN_DATA},
+    {.name = "seconds", .heading = "s/iteration", .where = IN_ALL, .digits = 4},
+    {.name = "pass", .heading = "pass", .where = IN_ALL, .digits = 3},
+    {.name = "draw", .heading = "draw", .where = IN_ALL, .digits = 3},
+    {.name = "channel", .heading = "denoiser", .where = IN_ALL, .digits = 3},
+    {.name = "rest", .heading = "rest", .where = IN_ALL, .digits = 3},
+    {.name = "error", .heading = "error", .where = IN_ALL},
+    {.name = "value", .heading = "value", .where = IN_ALL, .digits = 3},
+    {.name = "unit", .heading = "unit", .kind = CELL_TEXT, .where = IN_ALL, .width = 24},
+    {.name = "limit", .heading = "limit", .where = IN_ALL},
+    {.name = "passed", .heading = "passed", .kind = CELL_BOOL, .where = IN_ALL},
+};
+enum { AMP_COLUMNS = sizeof amp_columns / sizeof *amp_columns };
+
+static stair_status bench_amp(cli_request *request, cli_report *report, int *failed)
+{
+    stair_amp_row rows[MOST_ROWS];
+    int count = 0;
+    cli_progress progress;
+    progress_start(&progress, request->context, request->options.quiet);
+    stair_status status = stair_bench_amp(request->context, MOST_ROWS, rows, &count);
+    progress_finish(&progress);
+    STAIR_TRY(status);
+    for (int i = 0; i < count; i++) {
+        const stair_amp_row *r = &rows[i];
+        *failed += !r->passed;
+        STAIR_TRY(report_row(report, (cli_cell[]){{.text = r->what},
+                                                  {.integer = r->dim},
+                                                  {.integer = (int64_t)r->samples},
+                                                  {.integer = r->iterations},
+                                                  {.real = r->seconds},
+                                                  {.real = r->pass},
+                                                  {.real = r->draw},
+                                                  {.real = r->channel},
+                                                  {.real = r->rest},
+                                                  {.real = r->error},
+                                                  {.real = r->value},
+                                                  {.text = r->unit},
+                                                  {.real = r->limit},
+                                                  {.truth = r->passed}}));
+    }
+    return STAIR_OK;
+}
+
+static const struct {
+    const char *name;
+    const cli_column *columns;
+    int count;
+    stair_status (*run)(cli_request *request, cli_report *report, int *failed);
+} benches[] = {
+    {"channel", columns, COLUMNS, bench},
+    {"staircase", staircase_columns, STAIRCASE_COLUMNS, bench_staircase},
+    {"amp", amp_columns, AMP_COLUMNS, bench_amp},
+};
+enum { BENCHES = sizeof benches / sizeof *benches };
+
 static stair_status run(cli_request *request)
 {
-    static const char *const benches[] = {"channel", "staircase", NULL};
     cli_report *report;
-    int failed = 0;
-    const char *word = request->parse.count ? request->parse.words[0] : benches[0];
-    bool staircase = !strcmp(word, benches[1]);
-    if (strcmp(word, benches[0]) && !staircase) {
-        const char *near = stair_closest(word, benches);
+    int failed = 0, k = 0;
+    const char *word = request->parse.count ? request->parse.words[0] : benches[0].name, *known[BENCHES + 1] = {NULL};
+    for (int i = 0; i < BENCHES; i++) known[i] = benches[i].name;
+    while (k < BENCHES && strcmp(word, benches[k].name)) k++;
+    if (k == BENCHES) {
+        const char *near = stair_closest(word, known);
         return stair_fail(request->context, STAIR_BAD_INPUT, "unknown benchmark '%.80s'; did you mean %s?", word,
-                          near ? near : benches[0]);
+                          near ? near : benches[0].name);
     }
-    STAIR_TRY(staircase ? report_open(request, staircase_columns, STAIRCASE_COLUMNS, &report)
-                        : report_open(request, columns, COLUMNS, &report));
-    STAIR_TRY(report_close(&report, staircase ? bench_staircase(request, report, &failed) : bench(request, report, &failed)));
+    STAIR_TRY(report_open(request, benches[k].columns, benches[k].count, &report));
+    STAIR_TRY(report_close(&report, benches[k].run(request, report, &failed)));
     if (!failed) return STAIR_OK;
     return stair_fail(request->context, STAIR_FAILED, "%d of the benchmarks miss their error or their limit",
                       failed);
@@ -117,12 +176,14 @@ static const char *const names[] = {"points", "threads", "json", "csv", "out",
 
 const cli_command command_bench = {
     .name = "bench",
-    .words = "[channel|staircase]",
-    .summary = "Verify, then time: the channel in units of one vector exp, the staircase in seconds",
+    .words = "[channel|staircase|amp]",
+    .summary = "Verify, then time: the channel in units of one vector exp, the staircase, GAMP",
     .details = "Costs are ratios to one exp of a vector loop timed in the same run, so they carry over\n"
                "from machine to machine; `exps needed` counts the integrand's own and `ratio` says how far\n"
-               "the cost is from it.  The exit status is 1 when an error or a limit is missed.\n",
-    .examples = "stair bench channel\nstair bench channel --points 64 --json\nstair bench staircase\n",
+               "the cost is from it.  For amp, times of one iteration are split into products with X, drawing X, denoising and\n"
+               "the rest (processor seconds), and reading X alone is timed beside.  The exit status is 1 when an error\n"
+               "or a limit is missed.\n",
+    .examples = "stair bench channel\nstair bench channel --points 64 --json\nstair bench staircase\nstair bench amp --threads 2\n",
     .options = names,
     .most_words = 1,
     .defaults = defaults,

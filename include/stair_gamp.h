@@ -22,7 +22,7 @@ typedef struct {
     double start_overlap; /* above 0: the first estimate has this overlap, and variance 1 - it */
     double side;          /* lambda of side information S = sqrt(lambda) W* + sqrt(1-lambda) noise, kept throughout */
     double damping;       /* share of the old estimate in the new one */
-    bool adaptive;        /* more damping where self-overlap and variance disagree */
+    bool adaptive;        /* more damping where self-overlap and variance disagree by more than D^-1/2 explains */
     int max_iterations;
     double tolerance;     /* of the change of W, relative to W */
     double perfect;       /* eigenvalues of C below this count as perfect recovery */
@@ -109,17 +109,19 @@ stair_status stair_gamp_theory(stair_context *context, const stair_model *model,
 /* ---- bench ---------------------------------------------------------------------------------- */
 
 typedef struct {
-    char what[96];
+    char what[64];
     int dim;
     size_t samples;
-    double seconds;   /* wall time of one iteration, or of the whole where `what` says so */
-    double pass, draw, channel, rest; /* processor seconds of it */
-    double ratio;     /* pass against reading alone, or peak memory in GB, or minutes */
-    double limit;     /* promised of the ratio */
-    double error;     /* against a plain reference, relative */
+    int iterations;
+    double seconds;                   /* wall time of one iteration */
+    double pass, draw, channel, rest; /* processor seconds of one: the products with X, drawing X, denoising, all else */
+    double value;                     /* of the quantity called `unit` */
+    const char *unit;                 /* "of read bandwidth", "GB at most", "minutes for 16 runs" */
+    double limit;                     /* what is promised of it */
+    double error;                     /* of the products, against plain sums, relative; NaN where they are not made */
     bool passed;
 } stair_amp_row;
-stair_status stair_bench_amp(stair_context *context, bool large, int capacity, stair_amp_row *rows, int *count);
+stair_status stair_bench_amp(stair_context *context, int capacity, stair_amp_row *rows, int *count);
 
 #ifdef __cplusplus
 }

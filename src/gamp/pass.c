@@ -22,6 +22,7 @@ typedef struct {
 
 typedef struct {
     stair_gamp_state *state;
+    void *w;           /* W in the element type of X */
     scratch *room;     /* per thread */
     block_sums *block; /* per block */
 } pass_job;
@@ -126,7 +127,7 @@ static stair_status pass_block(void *user, size_t block, int thread, stair_conte
         double begun = stair_seconds();
         const void *x = stair_tile_open(tiles, first, n, room->tile);
         double drawn = stair_seconds();
-        stair_tile_project(tiles, x, n, s->p, s->w, room->rows);
+        stair_tile_project(tiles, x, n, s->p, job->w, room->rows);
         double projected = stair_seconds();
         rows_to_cells(n, s->p, s->m, s->scale, room->rows, room->omega);
         react(s, first, n, room->omega);
@@ -195,11 +196,13 @@ stair_status stair_gamp_pass(stair_context *context, stair_gamp_state *state)
 {
     int width = stair_parallel_width(context, STAIR_GAMP_BLOCKS);
     pass_job job = {.state = state,
+                    .w = stair_tile_weights(&state->problem->tiles, state->p, state->w),
                     .room = make_scratch(width, &state->problem->tiles, (size_t)(state->p * state->m)),
                     .block = calloc(STAIR_GAMP_BLOCKS, sizeof *job.block)};
-    stair_status status = job.room && job.block ? stair_parallel(context, STAIR_GAMP_BLOCKS, pass_block, &job)
-                                                : stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+    stair_status status = job.w && job.room && job.block ? stair_parallel(context, STAIR_GAMP_BLOCKS, pass_block, &job)
+                                                         : stair_fail(context, STAIR_NO_MEMORY, "out of memory");
     if (status == STAIR_OK) add_blocks(state, job.block);
+    free(job.w);
     free_scratch(width, job.room);
     free(job.block);
     return status;
@@ -208,7 +211,7 @@ stair_status stair_gamp_pass(stair_context *context, stair_gamp_state *state)
 typedef struct {
     const stair_tiles *tiles;
     int indices;
-    const double *w;
+    void *w;
     double *z;
     scratch *room;
 } project_job;
@@ -232,9 +235,11 @@ static stair_status project_block(void *user, size_t block, int thread, stair_co
 stair_status stair_gamp_project(stair_context *context, const stair_tiles *tiles, int indices, const double *w, double *z)
 {
     int width = stair_parallel_width(context, STAIR_GAMP_BLOCKS);
-    project_job job = {tiles, indices, w, z, make_scratch(width, tiles, (size_t)(indices * tiles->tokens))};
-    stair_status status = job.room ? stair_parallel(context, STAIR_GAMP_BLOCKS, project_block, &job)
-                                   : stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+    project_job job = {tiles, indices, stair_tile_weights(tiles, indices, w), z,
+                       make_scratch(width, tiles, (size_t)(indices * tiles->tokens))};
+    stair_status status = job.w && job.room ? stair_parallel(context, STAIR_GAMP_BLOCKS, project_block, &job)
+                                            : stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+    free(job.w);
     free_scratch(width, job.room);
     return status;
 }

@@ -30,6 +30,7 @@ stair_gamp_options stair_gamp_defaults(void)
     return (stair_gamp_options){.dim = 1000,
                                 .alpha = 1,
                                 .variant = "gamp",
+                                .adaptive = true,
                                 .max_iterations = 50,
                                 .tolerance = 1e-4,
                                 .perfect = 1e-10,
@@ -51,7 +52,7 @@ stair_status stair_gamp_check(stair_context *context, const stair_gamp_options *
                           near ? near : variants[0]);
     }
     int variant = stair_gamp_variant_of(o->variant);
-    if ((variant == STAIR_GAMP_FULL || variant == STAIR_GAMP_BP) && (o->side > 0 || o->damping > 0 || o->adaptive))
+    if ((variant == STAIR_GAMP_FULL || variant == STAIR_GAMP_BP) && (o->side > 0 || o->damping > 0))
         return stair_fail(context, STAIR_BAD_INPUT, "variant %s knows neither side information nor damping", o->variant);
     if (variant == STAIR_GAMP_BP && o->alpha * o->dim * o->dim > MOST_MESSAGES)
         return stair_refuse_number(context, "alpha * dim^2", "at most 1e7 for variant bp", o->alpha * o->dim * o->dim);
@@ -233,6 +234,10 @@ static stair_status iterate(one_run *run, relay *progress)
         progress->done = done + (double)s->iteration / (s->options->max_iterations + 1);
         bool finite = true;
         stair_status status = stair_gamp_iterate(run->context, s, &change, &finite);
+        if (status == STAIR_UNSUPPORTED && s->iteration) { /* means and variances that no label fits */
+            status = STAIR_OK;
+            finite = false;
+        }
         if (status != STAIR_OK) {
             if (run->file && status == STAIR_FAILED && resumable(run)) STAIR_TRY(save(run)); /* stopped on request */
             return status;

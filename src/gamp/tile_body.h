@@ -1,42 +1,45 @@
-/* Body of the tile kernels for one element type: REAL, and SOME, a vector of LANES of them.
+/* Body of the tile kernels for one element type: REAL, WIDTH of them in a VECTOR (one register).
+ *
+ * Products are summed in REAL over at most PANEL columns, or GROUP rows, and from there on in double.
  * Included by tile_hot.c alone. */
 
-LANES_INLINE lanes NAME(load)(const REAL *p)
+LANES_INLINE VECTOR NAME(load)(const REAL *p)
 {
-    SOME v;
+    VECTOR v;
     memcpy(&v, p, sizeof v);
-    return __builtin_convertvector(v, lanes);
+    return v;
 }
 
 /* z (rows, P) += `r` rows of x times `q` rows of w, over `n` columns */
-LANES_INLINE void NAME(dots)(int r, int q, int n, size_t dim, const REAL *x, const double *w, int indices, double *z)
+LANES_INLINE void NAME(dots)(int r, int q, int n, size_t dim, const REAL *x, const REAL *w, int indices, double *z)
 {
-    lanes sum[4][2] = {{{0}}};
+    VECTOR sum[4][2] = {{{0}}};
     int d = 0;
-    for (; d + LANES <= n; d += LANES) {
-        lanes a[2];
-        for (int p = 0; p < q; p++) a[p] = lanes_load(w + (size_t)p * dim + (size_t)d);
+    for (; d + WIDTH <= n; d += WIDTH) {
+        VECTOR a[2];
+        for (int p = 0; p < q; p++) a[p] = NAME(load)(w + (size_t)p * dim + (size_t)d);
         for (int i = 0; i < r; i++) {
-            lanes b = NAME(load)(x + (size_t)i * dim + (size_t)d);
+            VECTOR b = NAME(load)(x + (size_t)i * dim + (size_t)d);
             for (int p = 0; p < q; p++) sum[i][p] += a[p] * b;
         }
     }
     for (int i = 0; i < r; i++)
         for (int p = 0; p < q; p++) {
-            double total = lanes_sum(sum[i][p]);
-            for (int e = d; e < n; e++) total += w[(size_t)p * dim + (size_t)e] * (double)x[(size_t)i * dim + (size_t)e];
+            double total = 0;
+            for (int k = 0; k < WIDTH; k++) total += (double)sum[i][p][k];
+            for (int e = d; e < n; e++) total += (double)w[(size_t)p * dim + (size_t)e] * (double)x[(size_t)i * dim + (size_t)e];
             z[i * indices + p] += total;
         }
 }
 
-LANES_INLINE void NAME(rows)(int r, int n, size_t dim, const REAL *x, int indices, const double *w, double *z)
+LANES_INLINE void NAME(rows)(int r, int n, size_t dim, const REAL *x, int indices, const REAL *w, double *z)
 {
     int p = 0;
     for (; p + 2 <= indices; p += 2) NAME(dots)(r, 2, n, dim, x, w + (size_t)p * dim, indices, z + p);
     if (p < indices) NAME(dots)(r, 1, n, dim, x, w + (size_t)p * dim, indices, z + p);
 }
 
-void STAIR_HOT(NAME(stair_tile_project))(size_t rows, size_t dim, const REAL *x, int indices, const double *w, double *z)
+void STAIR_HOT(NAME(stair_tile_project))(size_t rows, size_t dim, const REAL *x, int indices, const REAL *w, double *z)
 {
     for (size_t i = 0; i < rows * (size_t)indices; i++) z[i] = 0;
     for (size_t r = 0; r < rows; r += 4)
@@ -51,33 +54,42 @@ void STAIR_HOT(NAME(stair_tile_project))(size_t rows, size_t dim, const REAL *x,
         }
 }
 
-/* sum (q, LANES*STRIP columns) += c^T x over all rows */
-LANES_INLINE void NAME(strip)(int q, size_t rows, size_t dim, const REAL *x, int indices, const double *c, double *sum)
+/* sum (q, STRIP columns) += c^T x over `rows` rows; c (rows, q) */
+LANES_INLINE void NAME(strip)(int q, size_t rows, size_t dim, const REAL *x, const REAL *c, double *sum)
 {
-    lanes total[2][STRIP];
-    for (int p = 0; p < q; p++)
-        for (int k = 0; k < STRIP; k++) total[p][k] = lanes_load(sum + (size_t)p * dim + (size_t)(k * LANES));
+    VECTOR total[2][STRIP / WIDTH] = {{{0}}};
     for (size_t r = 0; r < rows; r++)
-        for (int k = 0; k < STRIP; k++) {
-            lanes b = NAME(load)(x + r * dim + (size_t)(k * LANES));
-            for (int p = 0; p < q; p++) total[p][k] += c[r * (size_t)indices + (size_t)p] * b;
+        for (int k = 0; k < STRIP / WIDTH; k++) {
+            VECTOR b = NAME(load)(x + r * dim + (size_t)(k * WIDTH));
+            for (int p = 0; p < q; p++) total[p][k] += c[r * (size_t)q + (size_t)p] * b;
         }
-    for (int p = 0; p < q; p++)
-        for (int k = 0; k < STRIP; k++) lanes_store(sum + (size_t)p * dim + (size_t)(k * LANES), total[p][k]);
+    for (int p = 0; p < q; p++) {
+        REAL part[STRIP];
+        memcpy(part, total[p], sizeof part);
+        for (int i = 0; i < STRIP; i++) sum[(size_t)p * dim + (size_t)i] += (double)part[i];
+    }
+}
+
+/* sum (q, dim) += c^T x for one or two columns of c (rows, P), at most GROUP rows */
+LANES_INLINE void NAME(gather)(int q, size_t rows, size_t dim, const REAL *x, int indices, const double *c, double *sum)
+{
+    REAL own[2 * GROUP];
+    size_t d = 0;
+    for (size_t r = 0; r < rows; r++)
+        for (int p = 0; p < q; p++) own[r * (size_t)q + (size_t)p] = (REAL)c[r * (size_t)indices + (size_t)p];
+    for (; d + STRIP <= dim; d += STRIP) NAME(strip)(q, rows, dim, x + d, own, sum + d);
+    for (; d < dim; d++)
+        for (int p = 0; p < q; p++)
+            for (size_t r = 0; r < rows; r++) sum[(size_t)p * dim + d] += (double)own[r * (size_t)q + (size_t)p] * (double)x[r * dim + d];
 }
 
 void STAIR_HOT(NAME(stair_tile_collect))(size_t rows, size_t dim, const REAL *x, int indices, const double *c, double *sum)
 {
-    size_t d = 0;
-    for (; d + LANES * STRIP <= dim; d += LANES * STRIP) {
+    for (size_t r = 0; r < rows; r += GROUP) {
+        size_t n = rows - r < GROUP ? rows - r : GROUP;
+        const double *at = c + r * (size_t)indices;
         int p = 0;
-        for (; p + 2 <= indices; p += 2) NAME(strip)(2, rows, dim, x + d, indices, c + p, sum + (size_t)p * dim + d);
-        if (p < indices) NAME(strip)(1, rows, dim, x + d, indices, c + p, sum + (size_t)p * dim + d);
+        for (; p + 2 <= indices; p += 2) NAME(gather)(2, n, dim, x + r * dim, indices, at + p, sum + (size_t)p * dim);
+        if (p < indices) NAME(gather)(1, n, dim, x + r * dim, indices, at + p, sum + (size_t)p * dim);
     }
-    for (; d < dim; d++)
-        for (int p = 0; p < indices; p++) {
-            double total = sum[(size_t)p * dim + d];
-            for (size_t r = 0; r < rows; r++) total += c[r * (size_t)indices + (size_t)p] * (double)x[r * dim + d];
-            sum[(size_t)p * dim + d] = total;
-        }
 }

@@ -12,7 +12,7 @@
 #define MOST_SAMPLES 64
 
 STAIR_HOT_TABLE(void, stair_tile_project_f4,
-                (size_t rows, size_t dim, const float *x, int indices, const double *w, double *z));
+                (size_t rows, size_t dim, const float *x, int indices, const float *w, double *z));
 STAIR_HOT_TABLE(void, stair_tile_project_f8,
                 (size_t rows, size_t dim, const double *x, int indices, const double *w, double *z));
 STAIR_HOT_TABLE(void, stair_tile_collect_f4,
@@ -62,7 +62,19 @@ const void *stair_tile_open(const stair_tiles *tiles, size_t first, size_t n, vo
     return room;
 }
 
-void stair_tile_project(const stair_tiles *tiles, const void *x, size_t n, int indices, const double *w, double *z)
+void *stair_tile_weights(const stair_tiles *tiles, int indices, const double *w)
+{
+    size_t count = (size_t)indices * (size_t)tiles->dim;
+    void *out = malloc(count * (tiles->single ? sizeof(float) : sizeof(double)));
+    for (size_t i = 0; out && i < count; i++)
+        if (tiles->single)
+            ((float *)out)[i] = (float)w[i];
+        else
+            ((double *)out)[i] = w[i];
+    return out;
+}
+
+void stair_tile_project(const stair_tiles *tiles, const void *x, size_t n, int indices, const void *w, double *z)
 {
     size_t rows = n * (size_t)tiles->tokens, dim = (size_t)tiles->dim;
     if (tiles->single)

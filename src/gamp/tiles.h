@@ -26,8 +26,11 @@ void stair_block_range(const stair_tiles *tiles, size_t b, size_t *lo, size_t *h
 /* Samples first .. first+n-1; `room` (stair_tile_bytes) is used when they have to be drawn. */
 const void *stair_tile_open(const stair_tiles *tiles, size_t first, size_t n, void *room);
 
-/* z (n*M, P) = x w^T for w (P, D), in double precision whatever x is. */
-void stair_tile_project(const stair_tiles *tiles, const void *x, size_t n, int indices, const double *w, double *z);
+/* w (P, D) in the element type of x, to be freed; NULL without memory. */
+void *stair_tile_weights(const stair_tiles *tiles, int indices, const double *w);
+
+/* z (n*M, P) = x w^T for w from stair_tile_weights(). */
+void stair_tile_project(const stair_tiles *tiles, const void *x, size_t n, int indices, const void *w, double *z);
 
 /* sum (P, D) += c^T x for c (n*M, P). */
 void stair_tile_collect(const stair_tiles *tiles, const void *x, size_t n, int indices, const double *c, double *sum);

@@ -131,6 +131,7 @@ static void follows_the_equations(double overlap, double side, double damping, b
     o.start_overlap = overlap;
     o.side = side;
     o.damping = damping;
+    o.adaptive = false;
     o.wide = wide;
     o.max_iterations = STEPS;
     o.tolerance = 1e-14;
@@ -143,9 +144,10 @@ static void follows_the_equations(double overlap, double side, double damping, b
     stair_gamp_result *result = run(&f, &o);
     assert_int_equal(result->run->iterations, STEPS);
     for (int t = 0; t < STEPS; t++) plain_step(&f, &o, &s, onsager[t % 2], onsager[(t + 1) % 2]);
+    double tiny = wide ? 1e-9 : 1e-4; /* four steps of single precision, amplified as the run amplifies its start */
     for (int p = 0; p < P; p++) {
-        for (int d = 0; d < D; d++) assert_close(result->run->weights[p * D + d], s.w[p][d], 1e-9);
-        for (int q = 0; q < P; q++) assert_close(result->run->cov[p * P + q], s.c[p][q], 1e-9);
+        for (int d = 0; d < D; d++) assert_close(result->run->weights[p * D + d], s.w[p][d], tiny);
+        for (int q = 0; q < P; q++) assert_close(result->run->cov[p * P + q], s.c[p][q], tiny);
     }
     stair_gamp_result_destroy(&result);
     close_model(&f);
@@ -229,6 +231,7 @@ static void divergence_is_named_and_damping_helps(void **state)
     stair_gamp_options o = stair_gamp_defaults();
     stair_gamp_result *result;
     o.max_iterations = 200;
+    o.adaptive = false;
     assert_int_equal(stair_gamp_fit(f.context, f.model, &o, &data, &result), STAIR_OK);
     assert_string_equal(result->run->stop, "diverged");
     stair_gamp_result_destroy(&result);

@@ -195,6 +195,7 @@ static double final_cosine(const char *variant, double alpha, double side, doubl
     stair_gamp_options o = from_overlap(1000, alpha, side > 0 ? 0 : 0.3, 12, 8);
     double overlap = 0;
     o.side = side;
+    o.adaptive = false;
     o.variant = variant;
     stair_gamp_result *r = run(model, &o);
     *mismatch = 0;

@@ -1,0 +1,232 @@
+/* What an iteration of GAMP costs: verify, then time, everything in one run so that ratios carry over.
+ *
+ * The two products with X should cost no more than reading it once; reading alone, by the same number of threads in
+ * blocks of the same size, is timed beside them.  Memory is measured first, before anything large is allocated. */
+#define _DEFAULT_SOURCE
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "core/isa.h"
+#include "core/parallel.h"
+#include "core/rng.h"
+#include "gamp/gamp.h"
+#include "train/runs.h"
+
+#define REPEATS    5
+#define X_BYTES    ((size_t)384 << 20) /* many times the last cache */
+#define INDICES    2
+#define BANDWIDTH  0.8
+#define MEMORY     1.0 /* GB */
+#define MINUTES    3.0
+#define CROSS_RUNS 16
+
+STAIR_HOT_TABLE(float, stair_tile_read, (size_t count, const float *x));
+
+typedef struct {
+    stair_tiles tiles;
+    const double *w;
+    void *own; /* w in the element type of X */
+    double *sums; /* (blocks, P, D) */
+    double *rows; /* (threads, rows of a tile, P) */
+    float *read;  /* (blocks) */
+} products;
+
+static size_t row_room(const stair_tiles *tiles) { return stair_tile_samples(tiles) * (size_t)tiles->tokens * INDICES; }
+
+static stair_status multiply_block(void *user, size_t block, int thread, stair_context *local)
+{
+    (void)local;
+    products *job = user;
+    const stair_tiles *tiles = &job->tiles;
+    double *rows = job->rows + (size_t)thread * row_room(tiles), *sum = job->sums + block * INDICES * (size_t)tiles->dim;
+    size_t lo, hi, most = stair_tile_samples(tiles);
+    memset(sum, 0, sizeof(double) * INDICES * (size_t)tiles->dim);
+    stair_block_range(tiles, block, &lo, &hi);
+    for (size_t first = lo; first < hi; first += most) {
+        size_t n = hi - first < most ? hi - first : most;
+        const void *x = stair_tile_open(tiles, first, n, NULL);
+        stair_tile_project(tiles, x, n, INDICES, job->own, rows);
+        stair_tile_collect(tiles, x, n, INDICES, rows, sum);
+    }
+    return STAIR_OK;
+}
+
+static stair_status read_block(void *user, size_t block, int thread, stair_context *local)
+{
+    (void)thread, (void)local;
+    products *job = user;
+    size_t lo, hi, row = (size_t)job->tiles.tokens * (size_t)job->tiles.dim;
+    stair_block_range(&job->tiles, block, &lo, &hi);
+    job->read[block] = stair_tile_read_table[stair_isa()]((hi - lo) * row, (const float *)job->tiles.x + lo * row);
+    return STAIR_OK;
+}
+
+static stair_status least_time(stair_context *context, stair_parallel_body *body, products *job, double *least)
+{
+    double begun = stair_seconds();
+    STAIR_TRY(stair_parallel(context, STAIR_GAMP_BLOCKS, body, job));
+    *least = fmin(*least, stair_seconds() - begun);
+    return STAIR_OK;
+}
+
+/* Largest relative error of the products on a few columns, by plain sums in double precision. */
+static double verify(const products *job)
+{
+    enum { COLUMNS = 4 };
+    const stair_tiles *t = &job->tiles;
+    size_t dim = (size_t)t->dim, rows = t->samples * (size_t)t->tokens;
+    double expected[COLUMNS] = {0}, size = 0, worst = 0;
+    for (size_t r = 0; r < rows; r++) {
+        const float *x = (const float *)t->x + r * dim;
+        double dot = 0;
+        for (size_t d = 0; d < dim; d++) dot += (double)x[d] * job->w[d];
+        for (int k = 0; k < COLUMNS; k++) expected[k] += dot * (double)x[(size_t)k * (dim - 1) / (COLUMNS - 1)];
+        size += dot * dot;
+    }
+    for (int k = 0; k < COLUMNS; k++) {
+        double got = 0;
+        for (size_t b = 0; b < STAIR_GAMP_BLOCKS; b++) got += job->sums[b * INDICES * dim + (size_t)k * (dim - 1) / (COLUMNS - 1)];
+        worst = fmax(worst, fabs(got - expected[k]) / sqrt(size));
+    }
+    return worst;
+}
+
+/* The products against reading alone: X of `dim`, two tokens, large enough to leave every cache. */
+static stair_status bench_pass(stair_context *context, int dim, stair_amp_row *row)
+{
+    size_t samples = X_BYTES / (2 * sizeof(float) * (size_t)dim), weights = INDICES * (size_t)dim;
+    products job = {.tiles = {.dim = dim, .tokens = 2, .samples = samples, .single = true, .seed = 1}};
+    float *x = malloc(samples * 2 * (size_t)dim * sizeof(float)), read[STAIR_GAMP_BLOCKS];
+    double *memory = malloc((weights * (1 + STAIR_GAMP_BLOCKS) + (size_t)context->threads * row_room(&job.tiles)) * sizeof(double));
+    double least[2] = {INFINITY, INFINITY};
+    stair_status status = x && memory ? stair_tiles_draw(context, &job.tiles, x) : stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+    if (status == STAIR_OK) {
+        stair_gamp_draw_rows(1, STAIR_RNG_TEACHER, INDICES, dim, 1, memory);
+        job.tiles.x = x;
+        job.w = memory;
+        job.own = stair_tile_weights(&job.tiles, INDICES, memory);
+        if (!job.own) status = stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+        job.sums = memory + weights;
+        job.rows = job.sums + weights * STAIR_GAMP_BLOCKS;
+        job.read = read;
+    }
+    for (int k = 0; k < REPEATS && status == STAIR_OK; k++) {
+        status = least_time(context, read_block, &job, &least[0]);
+        if (status == STAIR_OK) status = least_time(context, multiply_block, &job, &least[1]);
+    }
+    if (status == STAIR_OK) {
+        *row = (stair_amp_row){.dim = dim, .samples = samples, .iterations = REPEATS, .seconds = least[1], .pass = least[1] * context->threads,
+                               .value = least[0] / least[1], .unit = "of read bandwidth", .limit = BANDWIDTH, .error = verify(&job)};
+        snprintf(row->what, sizeof row->what, "products with X, %.1f GB/s read", (double)(samples * 2 * (size_t)dim * 4) / least[0] / 1e9);
+        row->passed = row->value >= row->limit && row->error < 1e-6; /* of single precision */
+    }
+    free(x);
+    free(memory);
+    free(job.own);
+    return status;
+}
+
+/* A run as the user would make it, split into its parts. */
+static stair_status bench_run(stair_context *context, const char *spec, stair_gamp_options options, stair_amp_row *row)
+{
+    stair_model *model;
+    stair_gamp_result *result;
+    STAIR_TRY(stair_model_create(context, spec, &model));
+    double begun = stair_seconds();
+    stair_status status = stair_gamp(context, model, &options, &result);
+    stair_model_destroy(&model);
+    STAIR_TRY(status);
+    double wall = stair_seconds() - begun, each = 1.0 / (result->run->iterations > 0 ? result->run->iterations : 1);
+    const stair_gamp_run *run = result->run;
+    *row = (stair_amp_row){.dim = options.dim, .samples = result->samples, .iterations = run->iterations, .seconds = wall * each,
+                           .pass = run->pass_seconds * each, .draw = run->draw_seconds * each, .channel = run->channel_seconds * each,
+                           .rest = run->rest_seconds * each, .value = NAN, .unit = "", .limit = NAN, .error = NAN, .passed = true};
+    stair_gamp_result_destroy(&result);
+    return STAIR_OK;
+}
+
+static double peak_gigabytes(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return (double)usage.ru_maxrss * 1024 / 1e9;
+}
+
+static stair_status bench_regenerate(stair_context *context, stair_amp_row *row)
+{
+    stair_gamp_options o = stair_gamp_defaults();
+    o.dim = 50000;
+    o.alpha = 0.5;
+    o.max_iterations = 1;
+    o.regenerate = true;
+    STAIR_TRY(bench_run(context, "attention:layers=2", o, row));
+    row->value = peak_gigabytes();
+    row->unit = "GB at most";
+    row->limit = MEMORY;
+    row->passed = row->value < row->limit;
+    snprintf(row->what, sizeof row->what, "X never stored, labels included");
+    return STAIR_OK;
+}
+
+static stair_status bench_layers(stair_context *context, int layers, int dim, stair_amp_row *row)
+{
+    stair_gamp_options o = stair_gamp_defaults();
+    char spec[64];
+    o.dim = dim;
+    o.alpha = 1;
+    o.start_overlap = 0.3;
+    o.max_iterations = 3;
+    snprintf(spec, sizeof spec, "attention:layers=%d", layers);
+    STAIR_TRY(bench_run(context, spec, o, row));
+    snprintf(row->what, sizeof row->what, "iteration, %d layer%s", layers, layers > 1 ? "s" : "");
+    return STAIR_OK;
+}
+
+/* The crosses of the paper's Figure 1: 15 alphas, 50 iterations, D = 1000; one of the 16 runs is made. */
+static stair_status bench_crosses(stair_context *context, stair_amp_row *row)
+{
+    stair_amp_row sum = {.dim = 1000, .unit = "minutes for 16 runs", .limit = MINUTES, .error = NAN};
+    double wall = 0;
+    for (int k = 1; k <= 15; k++) {
+        stair_gamp_options o = stair_gamp_defaults();
+        stair_amp_row one;
+        o.dim = sum.dim;
+        o.alpha = 0.1 * k;
+        o.max_iterations = 50;
+        o.tolerance = 1e-9;
+        STAIR_TRY(bench_run(context, "attention:layers=2", o, &one));
+        sum.samples += one.samples;
+        sum.iterations += one.iterations;
+        wall += one.seconds * one.iterations;
+        sum.pass += one.pass * one.iterations;
+        sum.draw += one.draw * one.iterations;
+        sum.channel += one.channel * one.iterations;
+        sum.rest += one.rest * one.iterations;
+    }
+    double each = 1.0 / sum.iterations;
+    sum.seconds = wall * each;
+    sum.pass *= each;
+    sum.draw *= each;
+    sum.channel *= each;
+    sum.rest *= each;
+    sum.value = wall * CROSS_RUNS / 60;
+    sum.passed = sum.value < sum.limit;
+    snprintf(sum.what, sizeof sum.what, "Figure 1, 15 alphas, 2 layers");
+    *row = sum;
+    return STAIR_OK;
+}
+
+stair_status stair_bench_amp(stair_context *context, int capacity, stair_amp_row *rows, int *count)
+{
+    *count = 0;
+    if (capacity < 6) return stair_fail(context, STAIR_BAD_INPUT, "a benchmark of GAMP has 6 rows");
+    STAIR_TRY(bench_regenerate(context, &rows[(*count)++]));
+    STAIR_TRY(bench_pass(context, 4000, &rows[(*count)++]));
+    STAIR_TRY(bench_pass(context, 16384, &rows[(*count)++]));
+    STAIR_TRY(bench_layers(context, 1, 4000, &rows[(*count)++]));
+    STAIR_TRY(bench_layers(context, 2, 4000, &rows[(*count)++]));
+    return bench_crosses(context, &rows[(*count)++]);
+}
