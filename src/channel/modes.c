@@ -20,6 +20,8 @@
 #define ITERATIONS 24
 #define FULL_STEPS 14
 #define STRIDE     0.4  /* longest full step, in prior standard deviations */
+#define BENT       0.3  /* part of |x|^2 / 2 that bends of x may take away along a climb */
+#define FAINT      20.0 /* this far below the floor there is nothing to gain */
 #define CLOSE      0.1  /* a full step below this many standard deviations is the last */
 #define PILOT_SIDE 12   /* two dimensions: grid of this many points a side, or when that is too coarse */
 #define PILOT_FINE 22   /* of this many; more dimensions: STAIR_PILOT scattered points */
@@ -30,7 +32,7 @@
 #define ENOUGH     40.0 /* effective number of them that tells the shape of the integrand */
 #define ROUNDS     6    /* of points that follow the integrand, */
 #define SPREAD     1.2  /* each drawn this much wider than the last ones tell */
-#define RING       8    /* starts around each mode, on two circles */
+#define RING       4    /* starts around each mode, on two circles */
 #define FAR        4.5  /* |x| that no typical sample has at its best */
 #define STIFF      3.5  /* change of |x| between neighbours of the pilot above which it does not */
 
@@ -191,32 +193,38 @@ static bool settle(stair_integrand *f, stair_mode *mode)
     return isfinite(mode->log_mass);
 }
 
-/* Full Gauss-Newton steps; true when they settle. */
-static bool follow(stair_integrand *f, stair_mode *mode, double *gradient)
+typedef enum { SETTLED, ASTRAY, HOPELESS } follow_end;
+
+/* Full Gauss-Newton steps.  Hopeless: even if x were straight from here, the top would be far below `floor`, and by the
+ * part `bent` of the way from here, so that no bend of x will help. */
+static follow_end follow(stair_integrand *f, stair_mode *mode, double floor, double bent, double *gradient)
 {
     for (int t = 0; t < FULL_STEPS; t++) {
         double step[STAIR_MAX_DIM], decrement = 0, length2 = 0;
         linearise(f, mode, gradient);
-        if (!damped_step(f->dim, mode->precision, gradient, 0, step)) return false;
+        if (!damped_step(f->dim, mode->precision, gradient, 0, step)) return ASTRAY;
         for (int k = 0; k < f->dim; k++) {
             double scaled = step[k] / prior_scale(f, k);
             decrement -= step[k] * gradient[k];
             length2 += scaled * scaled;
         }
-        if (!isfinite(length2)) return false;
-        if (decrement < CLOSE * CLOSE) return true;
+        if (!isfinite(length2)) return ASTRAY;
+        if (decrement < CLOSE * CLOSE) return SETTLED;
+        if (mode->value + 0.5 * decrement < floor - FAINT + bent * mode->value) return HOPELESS;
         double shorten = length2 > STRIDE * STRIDE ? STRIDE / sqrt(length2) : 1;
         for (int k = 0; k < f->dim; k++) mode->u[k] += shorten * step[k];
     }
-    return false;
+    return ASTRAY;
 }
 
-static bool climb(stair_integrand *f, const double *start, int sign, stair_mode *mode)
+/* False when there is no proper maximum, or none above `floor`. */
+static bool climb(stair_integrand *f, const double *start, int sign, double floor, double bent, stair_mode *mode)
 {
     double gradient[STAIR_MAX_DIM];
     mode->sign = sign;
     memcpy(mode->u, start, sizeof(double) * (size_t)f->dim);
-    if (follow(f, mode, gradient)) return settle(f, mode);
+    follow_end end = follow(f, mode, floor, bent, gradient);
+    if (end != ASTRAY) return end == SETTLED && settle(f, mode);
     bool lost = false;
     for (int k = 0; k < f->dim; k++) lost |= !isfinite(mode->u[k]);
     if (lost) memcpy(mode->u, start, sizeof(double) * (size_t)f->dim);
@@ -467,25 +475,27 @@ static void rank_modes(stair_modes *modes, double cutoff)
     for (int i = 0; i < kept; i++) modes->mode[i].share = exp(modes->mode[i].log_mass - modes->mode[0].log_mass) / total;
 }
 
-static void try_start(stair_integrand *f, const double *u, int sign, stair_modes *modes)
+static void try_start(stair_integrand *f, const double *u, int sign, double cutoff, double bent, stair_modes *modes)
 {
+    double best = -INFINITY;
     if (modes->count == STAIR_MOST_MODES) return;
+    for (int k = 0; k < modes->count; k++) best = fmax(best, modes->mode[k].value);
     stair_mode *mode = &modes->mode[modes->count];
-    if (climb(f, u, sign, mode) && !known(modes, f->dim, mode)) modes->count++;
+    if (climb(f, u, sign, best - cutoff, bent, mode) && !known(modes, f->dim, mode)) modes->count++;
 }
 
 /* Modes can lie closer to each other than the pilot is fine. */
-static void try_ring(stair_integrand *f, const stair_mode *mode, stair_modes *modes)
+static void try_ring(stair_integrand *f, const stair_mode *mode, double cutoff, stair_modes *modes)
 {
     for (int i = 0; i < 2 * RING; i++) {
         double radius = i < RING ? 0.25 : 0.5, angle = 2 * M_PI * (i % RING + (i < RING ? 0 : 0.5)) / RING;
         double u[2] = {mode->u[0] + radius * prior_scale(f, 0) * cos(angle), mode->u[1] + radius * prior_scale(f, 1) * sin(angle)};
-        try_start(f, u, mode->sign, modes);
+        try_start(f, u, mode->sign, cutoff, BENT, modes);
     }
 }
 
 /* Links are often even in each row, so that only the prior tells a mode from its images. */
-static void try_images(stair_integrand *f, const stair_mode *mode, stair_modes *modes)
+static void try_images(stair_integrand *f, const stair_mode *mode, double cutoff, stair_modes *modes)
 {
     int m = f->shape.tokens;
     for (int row = 0; row < f->shape.free_rows; row++)
@@ -493,7 +503,7 @@ static void try_images(stair_integrand *f, const stair_mode *mode, stair_modes *
             double u[STAIR_MAX_DIM];
             memcpy(u, mode->u, sizeof(double) * (size_t)f->dim);
             for (int t = 0; t < m; t++) u[row * m + t] = -u[row * m + t];
-            try_start(f, u, sign, modes);
+            try_start(f, u, sign, cutoff, 0, modes); /* the link is as flat here as at the mode */
         }
 }
 
@@ -512,11 +522,11 @@ static void climb_all(stair_integrand *f, double cutoff, stair_modes *modes)
     for (int s = 0; s < count; s++) {
         double u[STAIR_MAX_DIM];
         prior_point(f, starts[s].t, u);
-        try_start(f, u, starts[s].sign, modes);
+        try_start(f, u, starts[s].sign, cutoff, BENT, modes);
     }
-    for (int k = 0, found = modes->count; k < found; k++) try_images(f, &modes->mode[k], modes);
+    for (int k = 0, found = modes->count; k < found; k++) try_images(f, &modes->mode[k], cutoff, modes);
     rank_modes(modes, cutoff);
-    for (int k = 0, found = modes->count; k < found && has_grid(f); k++) try_ring(f, &modes->mode[k], modes);
+    for (int k = 0, found = modes->count; k < found && has_grid(f); k++) try_ring(f, &modes->mode[k], cutoff, modes);
     rank_modes(modes, cutoff);
 }
 
@@ -582,7 +592,7 @@ static bool has_hidden_mode(stair_integrand *f, double cutoff, stair_modes *mode
     stair_mode *mode = &modes->mode[modes->count];
     if (tops[weaker] > floor) return false; /* in sight */
     if (has_grid(f) && !on_border(best[weaker])) return false; /* its mode is in the window, and below the floor */
-    if (!climb(f, modes->pilot + best[weaker] * f->dim, weaker ? -1 : 1, mode)) return false;
+    if (!climb(f, modes->pilot + best[weaker] * f->dim, weaker ? -1 : 1, floor, BENT, mode)) return false;
     return mode->value - log(f->nodes.weight[0]) > floor;
 }
 

@@ -18,6 +18,7 @@
 
 #define SCAN       32  /* points of the first look at a line */
 #define PEAKS      6
+#define HOPELESS   20.0 /* below the cut, and by a good part of where it starts: then no bend of x will help */
 #define LINE_MOST  256 /* panels of a line */
 #define OUTER_MOST 400 /* panels of the outer integral */
 
@@ -47,7 +48,7 @@ static const double gk_gauss[15] = {
 typedef struct {
     stair_worker *w;
     double top;             /* log value that all masses are relative to */
-    double cutoff;
+    double cutoff, spread;  /* in the exponent, and in standard deviations of a Gaussian */
     double line_tolerance;  /* absolute, per line, in units of exp(top) */
     double centre[2], reach[2]; /* outer, inner: ranges centre +- reach */
     int64_t budget;
@@ -78,48 +79,68 @@ typedef struct {
     double at, width, value;
 } peak;
 
-/* Gauss-Newton along the line from a scan maximum; width = 1 / |dx/d inner|. */
-static peak refine_peak(const nested_plan *plan, double outer, double start, double bracket, int sign)
+/* Slope and curvature of |x|^2 / 2 along the line at `at`; returns the log integrand there. */
+static double look_at(const nested_plan *plan, double outer, double at, int sign, double *slope, double *bend)
 {
     stair_integrand *f = &plan->w->f;
     int free = f->shape.free_rows * f->shape.tokens;
-    peak best = {.at = start, .width = bracket, .value = -INFINITY};
-    for (int t = 0; t < 12; t++) {
-        double step = 1e-5 * plan->reach[1] / 8, slope = 0, bend = 0;
-        point(plan, outer, best.at, 0);
-        point(plan, outer, best.at + step, 1);
-        point(plan, outer, best.at - step, 2);
-        stair_integrand_energies(f, 3);
-        best.value = (sign > 0 ? f->nodes.plus[0] : f->nodes.minus[0]) + log(f->nodes.weight[0]);
-        for (int i = 0; i < f->size; i++) {
-            const double *a = f->nodes.a + (size_t)i * STAIR_BLOCK, *b = f->nodes.b + (size_t)i * STAIR_BLOCK;
-            double s = i < free ? 0 : sign, x = a[0] + s * b[0];
-            double dx = (a[1] - a[2] + s * (b[1] - b[2])) / (2 * step);
-            slope += x * dx;
-            bend += dx * dx;
+    double step = 1e-5 * plan->reach[1] / 8;
+    *slope = *bend = 0;
+    point(plan, outer, at, 0);
+    point(plan, outer, at + step, 1);
+    point(plan, outer, at - step, 2);
+    stair_integrand_energies(f, 3);
+    for (int i = 0; i < f->size; i++) {
+        const double *a = f->nodes.a + (size_t)i * STAIR_BLOCK, *b = f->nodes.b + (size_t)i * STAIR_BLOCK;
+        double s = i < free ? 0 : sign, dx = (a[1] - a[2] + s * (b[1] - b[2])) / (2 * step);
+        *slope += (a[0] + s * b[0]) * dx;
+        *bend += dx * dx;
+    }
+    return (sign > 0 ? f->nodes.plus[0] : f->nodes.minus[0]) + log(f->nodes.weight[0]);
+}
+
+/* The best of several shortened moves from `at`; `at` itself when none is higher. */
+static double shortened(const nested_plan *plan, double outer, double at, double move, int sign, double value)
+{
+    stair_integrand *f = &plan->w->f;
+    double trial[8], best = at;
+    for (int k = 0; k < 8; k++, move *= 0.25) {
+        trial[k] = at + move;
+        point(plan, outer, trial[k], k);
+    }
+    stair_integrand_energies(f, 8);
+    for (int k = 0; k < 8; k++) {
+        double here = (sign > 0 ? f->nodes.plus[k] : f->nodes.minus[k]) + log(f->nodes.weight[k]);
+        if (here > value) {
+            value = here;
+            best = trial[k];
         }
+    }
+    return best;
+}
+
+/* Gauss-Newton along the line from a scan maximum; width = 1 / |dx/d inner|.  A full step that does not climb is
+ * shortened; a start from which even a straight x would stay far below the cut is given up. */
+static peak refine_peak(const nested_plan *plan, double outer, double start, double bracket, int sign)
+{
+    peak best = {.at = start, .width = bracket, .value = -INFINITY};
+    double next = start, last = 0;
+    for (int t = 0; t < 12; t++) {
+        double slope, bend, value = look_at(plan, outer, next, sign, &slope, &bend);
+        if (t && !(value > best.value)) {
+            next = shortened(plan, outer, best.at, 0.25 * (next - best.at), sign, best.value);
+            if (next == best.at) break;
+            value = look_at(plan, outer, next, sign, &slope, &bend);
+        }
+        last = next - best.at;
+        best.at = next;
+        best.value = value;
         if (!(bend > 0)) break;
         best.width = 1 / sqrt(bend);
-        double move = -slope / bend, damping[8];
-        for (int k = 0; k < 8; k++) {
-            damping[k] = best.at + fmax(-bracket, fmin(bracket, move * pow(0.25, k)));
-            point(plan, outer, damping[k], k);
-        }
-        stair_integrand_energies(f, 8);
-        int chosen = -1;
-        double value = best.value;
-        for (int k = 0; k < 8; k++) {
-            double trial = (sign > 0 ? f->nodes.plus[k] : f->nodes.minus[k]) + log(f->nodes.weight[k]);
-            if (trial > value) {
-                value = trial;
-                chosen = k;
-            }
-        }
-        if (chosen < 0) break;
-        move = damping[chosen] - best.at;
-        best.at = damping[chosen];
-        best.value = value;
-        if (fabs(move) < 0.1 * best.width) break;
+        if (value + 0.5 * slope * slope / bend < plan->top - plan->cutoff - HOPELESS + 0.3 * value) break;
+        double move = fmax(-bracket, fmin(bracket, -slope / bend));
+        if (fabs(move) < 0.1 * best.width || (t && fabs(last) < 0.1 * best.width)) break;
+        next = best.at + move;
     }
     return best;
 }
@@ -159,14 +180,13 @@ static int compare_doubles(const void *a, const void *b)
 
 /* Breaks around peaks of the given widths, sorted, clipped to the range, and thinned: a panel need not be
  * shorter than the narrowest peak near it. */
-static int lay_breaks(int peaks, const double *at, const double *width, double low, double high, double *breaks)
+static int lay_breaks(int peaks, const double *at, const double *width, double spread, double low, double high, double *breaks)
 {
-    static const double spread[] = {-7.5, -3, 0, 3, 7.5};
     int count = 0, kept = 0;
     breaks[count++] = low;
     breaks[count++] = high;
     for (int k = 0; k < peaks; k++)
-        for (int s = 0; s < 5; s++) breaks[count++] = fmax(low, fmin(high, at[k] + spread[s] * width[k]));
+        for (int s = -1; s <= 1; s++) breaks[count++] = fmax(low, fmin(high, at[k] + s * spread * width[k]));
     qsort(breaks, (size_t)count, sizeof *breaks, compare_doubles);
     for (int i = 0; i < count; i++) {
         double scale = 1e-13 * (high - low), nearest = INFINITY;
@@ -218,7 +238,7 @@ static void add_panels(const nested_plan *plan, int many, const panel *panels, c
 static bool visible(const nested_plan *plan, const line_scan *scan, int count, const peak *peaks, double low, double high)
 {
     for (int k = 0; k < count; k++)
-        if (low < peaks[k].at + 8 * peaks[k].width && high > peaks[k].at - 8 * peaks[k].width) return true;
+        if (low < peaks[k].at + 0.99 * plan->spread * peaks[k].width && high > peaks[k].at - 0.99 * plan->spread * peaks[k].width) return true;
     int first = (int)floor((low - scan->low) / scan->spacing), last = (int)ceil((high - scan->low) / scan->spacing);
     for (int s = 0; s < (plan->w->f.shape.mirrored ? 2 : 1); s++)
         for (int i = first < 0 ? 0 : first; i <= last && i < SCAN; i++)
@@ -231,7 +251,7 @@ static double integrate_line(const nested_plan *plan, double outer, stair_moment
 {
     peak peaks[PEAKS];
     line_scan scan;
-    double breaks[5 * PEAKS + 2], at[PEAKS], width[PEAKS], error = 0;
+    double breaks[3 * PEAKS + 2], at[PEAKS], width[PEAKS], error = 0;
     double low = plan->centre[1] - plan->reach[1], high = plan->centre[1] + plan->reach[1];
     int count = find_peaks(plan, outer, &scan, peaks), waiting = 0;
     panel stack[LINE_MOST];
@@ -241,7 +261,7 @@ static double integrate_line(const nested_plan *plan, double outer, stair_moment
         at[k] = peaks[k].at;
         width[k] = peaks[k].width;
     }
-    for (int i = lay_breaks(count, at, width, low, high, breaks) - 1; i > 0; i--)
+    for (int i = lay_breaks(count, at, width, plan->spread, low, high, breaks) - 1; i > 0; i--)
         if (visible(plan, &scan, count, peaks, breaks[i - 1], breaks[i]))
             stack[waiting++] = (panel){.low = breaks[i - 1], .high = breaks[i]};
     while (waiting) {
@@ -316,6 +336,7 @@ static void set_plan(stair_worker *w, const stair_channel_options *options, nest
     plan->w = w;
     plan->top = best;
     plan->cutoff = options->cutoff - log(options->precision) + 5;
+    plan->spread = sqrt(2 * plan->cutoff);
     double radius = sqrt(2 * (plan->cutoff + fmax(0, -best))), mean[2];
     for (int t = 0; t < 2; t++) mean[t] = scale * f->offset[t];
     plan->centre[0] = mean[0] * f->fibre.outer[0] + mean[1] * f->fibre.outer[1];
@@ -339,7 +360,7 @@ static int outer_breaks(const nested_plan *plan, double *breaks)
         }
         width[k] = sqrt(variance);
     }
-    return lay_breaks(w->modes.count, at, width, plan->centre[0] - plan->reach[0], plan->centre[0] + plan->reach[0], breaks);
+    return lay_breaks(w->modes.count, at, width, plan->spread, plan->centre[0] - plan->reach[0], plan->centre[0] + plan->reach[0], breaks);
 }
 
 /* Panels halved until the sum of their errors is `precision` of the mass; returns that ratio. */
@@ -348,7 +369,7 @@ static double integrate(const nested_plan *plan, double precision, double *memor
     stair_worker *w = plan->w;
     stair_integrand *f = &w->f;
     size_t count = (size_t)f->count;
-    double breaks[5 * STAIR_MOST_MODES + 2], *gauss = memory + count * OUTER_MOST, *sum = w->total.sum;
+    double breaks[3 * STAIR_MOST_MODES + 2], *gauss = memory + count * OUTER_MOST, *sum = w->total.sum;
     outer_panel panels[OUTER_MOST];
     int used = outer_breaks(plan, breaks) - 1;
     for (int i = 0; i < used; i++) {
