@@ -28,6 +28,7 @@ static void defaults(cli_options *o)
     o->seeds = d.seeds;
     o->seed = d.seed;
     o->theory = "fixed";
+    o->samples = stair_gamp_theory_defaults().points * stair_gamp_theory_defaults().replicates;
     o->checkpoint_every = d.checkpoint_every;
 }
 
@@ -89,6 +90,7 @@ static stair_status predict(amp_job *job, const stair_gamp_options *how, amp_the
         return status == STAIR_NOT_CONVERGED ? STAIR_OK : status;
     }
     stair_gamp_theory_options points = stair_gamp_theory_defaults();
+    points.points = (int)(request->options.samples / points.replicates);
     status = stair_gamp_theory(request->context, request->model, how, &points, count, memory, memory + size, memory + 2 * size,
                                memory + 3 * size);
     /* what is compared with theory is the overlap with the teacher */
@@ -296,7 +298,7 @@ static stair_status run(cli_request *request)
 }
 
 static const char *const names[] = {"dim",     "alpha",     "seeds",      "start",   "start-overlap", "side",       "damping",
-                                    "adaptive", "max-iterations", "tolerance", "perfect", "precision", "variant", "theory",
+                                    "adaptive", "max-iterations", "tolerance", "perfect", "precision", "variant", "theory", "samples",
                                     "test-samples", "regenerate", "wide", "data", "logits", "predict", "save",
                                     "history", "summary", "checkpoint", "checkpoint-every", "resume", COMMON_OPTIONS, NULL};
 

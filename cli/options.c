@@ -115,6 +115,8 @@ const cli_option option_table[] = {
      .text = "standard deviation of random first weights, 0 for 1/sqrt(D)", .low = 0, .high = 1e6, .command = "amp"},
     {FIELD("test-samples", OPTION_INT, test_samples), .value = "N", .text = "points behind the errors on fresh data",
      .low = 8, .high = 1 << 30, .command = "amp"},
+    {FIELD("samples", OPTION_INT, samples), .value = "N", .text = "samples behind a trajectory of state evolution",
+     .low = 128, .high = 1 << 28, .command = "amp"},
     {FIELD("start-overlap", OPTION_DOUBLE, start_overlap), .value = "X",
      .text = "start from an estimate with this overlap, then forget it", .low = 0, .high = 0.999999},
     {FIELD("damping", OPTION_DOUBLE, damping), .value = "X", .text = "share of the old estimate in the new one",

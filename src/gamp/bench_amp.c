@@ -15,7 +15,7 @@
 #include "gamp/gamp.h"
 #include "train/runs.h"
 
-#define REPEATS    5
+#define REPEATS    20
 #define X_BYTES    ((size_t)384 << 20) /* many times the last cache */
 #define INDICES    2
 #define BANDWIDTH  0.8
@@ -31,6 +31,7 @@ typedef struct {
     void *own; /* w in the element type of X */
     double *sums; /* (blocks, P, D) */
     double *rows; /* (threads, rows of a tile, P) */
+    float *parts; /* (threads, P, D) */
     float *read;  /* (blocks) */
 } products;
 
@@ -41,16 +42,19 @@ static stair_status multiply_block(void *user, size_t block, int thread, stair_c
     (void)local;
     products *job = user;
     const stair_tiles *tiles = &job->tiles;
-    double *rows = job->rows + (size_t)thread * row_room(tiles), *sum = job->sums + block * INDICES * (size_t)tiles->dim;
+    double *rows = job->rows + (size_t)thread * row_room(tiles);
+    size_t weights = INDICES * (size_t)tiles->dim;
+    stair_tile_sum sum = {.part = job->parts + (size_t)thread * weights, .sum = job->sums + block * weights};
     size_t lo, hi, most = stair_tile_samples(tiles);
-    memset(sum, 0, sizeof(double) * INDICES * (size_t)tiles->dim);
+    stair_tile_sum_clear(tiles, INDICES, &sum);
     stair_block_range(tiles, block, &lo, &hi);
     for (size_t first = lo; first < hi; first += most) {
         size_t n = hi - first < most ? hi - first : most;
         const void *x = stair_tile_open(tiles, first, n, NULL);
         stair_tile_project(tiles, x, n, INDICES, job->own, rows);
-        stair_tile_collect(tiles, x, n, INDICES, rows, sum);
+        stair_tile_collect(tiles, x, n, INDICES, rows, &sum);
     }
+    stair_tile_flush(tiles, INDICES, &sum);
     return STAIR_OK;
 }
 
@@ -99,10 +103,11 @@ static stair_status bench_pass(stair_context *context, int dim, stair_amp_row *r
 {
     size_t samples = X_BYTES / (2 * sizeof(float) * (size_t)dim), weights = INDICES * (size_t)dim;
     products job = {.tiles = {.dim = dim, .tokens = 2, .samples = samples, .single = true, .seed = 1}};
-    float *x = malloc(samples * 2 * (size_t)dim * sizeof(float)), read[STAIR_GAMP_BLOCKS];
+    float *x = stair_tiles_memory(samples * 2 * (size_t)dim * sizeof(float)), read[STAIR_GAMP_BLOCKS];
     double *memory = malloc((weights * (1 + STAIR_GAMP_BLOCKS) + (size_t)context->threads * row_room(&job.tiles)) * sizeof(double));
     double least[2] = {INFINITY, INFINITY};
-    stair_status status = x && memory ? stair_tiles_draw(context, &job.tiles, x) : stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+    job.parts = malloc(weights * (size_t)context->threads * sizeof(float));
+    stair_status status = x && memory && job.parts ? stair_tiles_draw(context, &job.tiles, x) : stair_fail(context, STAIR_NO_MEMORY, "out of memory");
     if (status == STAIR_OK) {
         stair_gamp_draw_rows(1, STAIR_RNG_TEACHER, INDICES, dim, 1, memory);
         job.tiles.x = x;
@@ -126,6 +131,7 @@ static stair_status bench_pass(stair_context *context, int dim, stair_amp_row *r
     free(x);
     free(memory);
     free(job.own);
+    free(job.parts);
     return status;
 }
 

@@ -16,7 +16,7 @@ typedef struct {
 } block_sums;
 
 typedef struct {
-    void *tile;
+    void *tile, *part;
     double *rows, *omega, *dg, *error;
 } scratch;
 
@@ -117,10 +117,10 @@ static stair_status pass_block(void *user, size_t block, int thread, stair_conte
     const stair_tiles *tiles = &s->problem->tiles;
     scratch *room = &job->room[thread];
     block_sums *sums = &job->block[block];
-    double *total = s->sums + block * (size_t)s->p * (size_t)s->dim;
+    stair_tile_sum total = {.part = room->part, .sum = s->sums + block * (size_t)s->p * (size_t)s->dim};
     size_t lo, hi, most = stair_tile_samples(tiles), cells = (size_t)(s->p * s->m);
     memset(sums, 0, sizeof *sums);
-    memset(total, 0, (size_t)s->p * (size_t)s->dim * sizeof(double));
+    stair_tile_sum_clear(tiles, s->p, &total);
     stair_block_range(tiles, block, &lo, &hi);
     for (size_t first = lo; first < hi; first += most) {
         size_t n = hi - first < most ? hi - first : most;
@@ -135,11 +135,12 @@ static stair_status pass_block(void *user, size_t block, int thread, stair_conte
         add_moments(s, first, n, room, sums);
         cells_to_rows(n, s->p, s->m, s->next_g + first * cells, room->rows);
         double denoised = stair_seconds();
-        stair_tile_collect(tiles, x, n, s->p, room->rows, total);
+        stair_tile_collect(tiles, x, n, s->p, room->rows, &total);
         sums->seconds[1] += drawn - begun;
         sums->seconds[2] += denoised - projected;
         sums->seconds[0] += projected - drawn + stair_seconds() - denoised;
     }
+    stair_tile_flush(tiles, s->p, &total);
     return STAIR_OK;
 }
 
@@ -168,20 +169,23 @@ static void free_scratch(int width, scratch *room)
 {
     for (int t = 0; room && t < width; t++) {
         free(room[t].tile);
+        free(room[t].part);
         free(room[t].rows);
     }
     free(room);
 }
 
 /* rows, omega, dg and error of a tile are one allocation */
-static scratch *make_scratch(int width, const stair_tiles *tiles, size_t cells)
+static scratch *make_scratch(int width, const stair_tiles *tiles, int indices)
 {
+    size_t cells = (size_t)(indices * tiles->tokens);
     size_t n = stair_tile_samples(tiles);
     scratch *room = calloc((size_t)width, sizeof *room);
     for (int t = 0; room && t < width; t++) {
         room[t].tile = tiles->x ? NULL : malloc(stair_tile_bytes(tiles));
+        room[t].part = malloc((size_t)indices * (size_t)tiles->dim * sizeof(double));
         room[t].rows = malloc(n * (2 * cells + cells * cells + 1) * sizeof(double));
-        if (!room[t].rows || (!tiles->x && !room[t].tile)) {
+        if (!room[t].rows || !room[t].part || (!tiles->x && !room[t].tile)) {
             free_scratch(width, room);
             return NULL;
         }
@@ -197,7 +201,7 @@ stair_status stair_gamp_pass(stair_context *context, stair_gamp_state *state)
     int width = stair_parallel_width(context, STAIR_GAMP_BLOCKS);
     pass_job job = {.state = state,
                     .w = stair_tile_weights(&state->problem->tiles, state->p, state->w),
-                    .room = make_scratch(width, &state->problem->tiles, (size_t)(state->p * state->m)),
+                    .room = make_scratch(width, &state->problem->tiles, state->p),
                     .block = calloc(STAIR_GAMP_BLOCKS, sizeof *job.block)};
     stair_status status = job.w && job.room && job.block ? stair_parallel(context, STAIR_GAMP_BLOCKS, pass_block, &job)
                                                          : stair_fail(context, STAIR_NO_MEMORY, "out of memory");
@@ -236,7 +240,7 @@ stair_status stair_gamp_project(stair_context *context, const stair_tiles *tiles
 {
     int width = stair_parallel_width(context, STAIR_GAMP_BLOCKS);
     project_job job = {tiles, indices, stair_tile_weights(tiles, indices, w), z,
-                       make_scratch(width, tiles, (size_t)(indices * tiles->tokens))};
+                       make_scratch(width, tiles, indices)};
     stair_status status = job.w && job.room ? stair_parallel(context, STAIR_GAMP_BLOCKS, project_block, &job)
                                             : stair_fail(context, STAIR_NO_MEMORY, "out of memory");
     free(job.w);

@@ -4,18 +4,21 @@
 #include "core/isa.h"
 #include "core/lanes.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #define PANEL 512 /* columns */
-#define GROUP 64  /* rows */
+#define GROUP 64  /* rows whose factors are kept at hand */
 #define STRIP 32  /* columns of a row that are collected at a time */
 
 typedef float floats __attribute__((vector_size(8 * LANES)));
 
 void STAIR_HOT(stair_tile_project_f4)(size_t rows, size_t dim, const float *x, int indices, const float *w, double *z);
 void STAIR_HOT(stair_tile_project_f8)(size_t rows, size_t dim, const double *x, int indices, const double *w, double *z);
-void STAIR_HOT(stair_tile_collect_f4)(size_t rows, size_t dim, const float *x, int indices, const double *c, double *sum);
+void STAIR_HOT(stair_tile_collect_f4)(size_t rows, size_t dim, const float *x, int indices, const double *c, float *sum);
 void STAIR_HOT(stair_tile_collect_f8)(size_t rows, size_t dim, const double *x, int indices, const double *c, double *sum);
+void STAIR_HOT(stair_tile_flush_f4)(size_t count, float *part, double *sum);
+void STAIR_HOT(stair_tile_flush_f8)(size_t count, double *part, double *sum);
 float STAIR_HOT(stair_tile_read)(size_t count, const float *x);
 
 /* A sum that does nothing but read: what a pass is measured against. */

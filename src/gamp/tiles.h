@@ -32,8 +32,23 @@ void *stair_tile_weights(const stair_tiles *tiles, int indices, const double *w)
 /* z (n*M, P) = x w^T for w from stair_tile_weights(). */
 void stair_tile_project(const stair_tiles *tiles, const void *x, size_t n, int indices, const void *w, double *z);
 
-/* sum (P, D) += c^T x for c (n*M, P). */
-void stair_tile_collect(const stair_tiles *tiles, const void *x, size_t n, int indices, const double *c, double *sum);
+/* Sums of X^T c: of the last rows in the element type of X, of all before in double. */
+#define STAIR_TILE_ROWS 64 /* most rows added in the element type */
+typedef struct {
+    void *part;  /* (P, D) */
+    size_t rows; /* in `part` */
+    double *sum; /* (P, D), the caller's */
+} stair_tile_sum;
+
+/* Zeroes sum->part and sum->sum. */
+void stair_tile_sum_clear(const stair_tiles *tiles, int indices, stair_tile_sum *sum);
+/* Adds c^T x for c (n*M, P). */
+void stair_tile_collect(const stair_tiles *tiles, const void *x, size_t n, int indices, const double *c, stair_tile_sum *sum);
+/* Leaves all of it in sum->sum. */
+void stair_tile_flush(const stair_tiles *tiles, int indices, stair_tile_sum *sum);
+
+/* Memory for X, in large pages where the system has them: a walk down the rows of a tile then stays within few. */
+void *stair_tiles_memory(size_t bytes);
 
 /* Writes all of X into memory: out (N, M, D) of the element type. */
 stair_status stair_tiles_draw(stair_context *context, const stair_tiles *tiles, void *out);

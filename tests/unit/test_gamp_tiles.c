@@ -21,7 +21,12 @@ static void check_shape(int dim, int tokens, size_t samples, int indices, bool s
     void *own = stair_tile_weights(&tiles, indices, w);
     double tiny = single ? 1e-6 : 1e-14; /* sums of PANEL and of GROUP terms are in the element type */
     stair_tile_project(&tiles, data, samples, indices, own, z);
-    stair_tile_collect(&tiles, data, samples, indices, z, sum);
+    stair_tile_sum total = {.part = malloc(sizeof(double) * (size_t)(indices * dim)), .sum = sum};
+    stair_tile_sum_clear(&tiles, indices, &total);
+    for (size_t i = 0; i < samples; i += 7) /* in pieces, some of which flush */
+        stair_tile_collect(&tiles, single ? (const void *)(f + i * (size_t)(tokens * dim)) : (const void *)(x + i * (size_t)(tokens * dim)),
+                           samples - i < 7 ? samples - i : 7, indices, z + i * (size_t)(tokens * indices), &total);
+    stair_tile_flush(&tiles, indices, &total);
     for (size_t r = 0; r < rows; r++)
         for (int p = 0; p < indices; p++) {
             double dot = 0;
@@ -35,6 +40,7 @@ static void check_shape(int dim, int tokens, size_t samples, int indices, bool s
             assert_close(sum[p * dim + d], expected, tiny * 10 * sqrt((double)rows) * sqrt(dim));
         }
     free(own);
+    free(total.part);
     free(x);
     free(w);
     free(sum);
