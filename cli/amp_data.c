@@ -1,5 +1,5 @@
-/* NPY files for GAMP.  X stays in its file, mapped, so that it may be larger than memory; every number is looked
- * at once before anything is computed. */
+/* NPY files for GAMP.  X stays in its file, mapped, so that it may be larger than memory; every number is
+ * looked at once before anything is computed. */
 #define _DEFAULT_SOURCE /* madvise */
 #include "amp_data.h"
 #include "progress.h"
@@ -18,13 +18,15 @@ static stair_status check_shape(cli_request *request, int dim, const stair_npy *
     bool flat = m == 1 && h->rank == 2;
     char shape[200], wanted[64];
     uint64_t d = h->rank >= 2 ? h->shape[h->rank - 1] : 0;
-    if ((flat || (h->rank == 3 && h->shape[1] == m)) && d >= 1 && d <= 1 << 24 && (!dim || d == (uint64_t)dim)) return STAIR_OK;
+    if ((flat || (h->rank == 3 && h->shape[1] == m)) && d >= 1 && d <= 1 << 24 &&
+        (!dim || d == (uint64_t)dim))
+        return STAIR_OK;
     if (dim)
         snprintf(wanted, sizeof wanted, "(n, %" PRIu64 ", %d)", m, dim);
     else
         snprintf(wanted, sizeof wanted, "(n, %" PRIu64 ", D)", m);
-    return stair_fail(request->context, STAIR_BAD_INPUT, "%s: samples need shape %s, not %s", npy->path, wanted,
-                      stair_npy_shape_text(h, shape, sizeof shape));
+    return stair_fail(request->context, STAIR_BAD_INPUT, "%s: samples need shape %s, not %s", npy->path,
+                      wanted, stair_npy_shape_text(h, shape, sizeof shape));
 }
 
 static bool all_finite(const amp_data *data, const char *row, uint64_t n)
@@ -42,7 +44,8 @@ static stair_status scan(cli_request *request, amp_data *data)
     const stair_npy_header *h = &data->x.header;
     for (uint64_t r = 0; r < h->shape[0]; r++) {
         if (signals_caught()) return stair_fail(request->context, STAIR_FAILED, "interrupted");
-        if (all_finite(data, (const char *)data->data.x + r * h->row_size * (uint64_t)h->size, h->row_size)) continue;
+        if (all_finite(data, (const char *)data->data.x + r * h->row_size * (uint64_t)h->size, h->row_size))
+            continue;
         double *row = malloc(h->row_size * sizeof(double)); /* the reader names the element */
         stair_status status = row ? stair_npy_read(request->context, &data->x, r, 1, row)
                                   : stair_fail(request->context, STAIR_NO_MEMORY, "out of memory");
@@ -57,7 +60,8 @@ static stair_status map(cli_request *request, amp_data *data)
     const stair_npy *npy = &data->x;
     data->map_size = (size_t)(npy->offset + npy->header.count * (uint64_t)npy->header.size);
     void *memory = mmap(NULL, data->map_size, PROT_READ, MAP_PRIVATE, npy->fd, 0);
-    if (memory == MAP_FAILED) return stair_fail(request->context, STAIR_FAILED, "%s: cannot be mapped", npy->path);
+    if (memory == MAP_FAILED)
+        return stair_fail(request->context, STAIR_FAILED, "%s: cannot be mapped", npy->path);
     data->map = memory;
     madvise(memory, data->map_size, MADV_SEQUENTIAL); /* a wish: refusal is no failure */
     data->data.x = (const char *)memory + npy->offset;
@@ -69,7 +73,9 @@ static stair_status convert(cli_request *request, amp_data *data)
     const stair_npy_header *h = &data->x.header;
     data->data.single = false;
     data->copy = malloc((h->count + 1) * sizeof(double));
-    if (!data->copy) return stair_fail(request->context, STAIR_NO_MEMORY, "%s: no memory to convert it; save float32 or float64 in C order", data->x.path);
+    if (!data->copy)
+        return stair_fail(request->context, STAIR_NO_MEMORY,
+                          "%s: no memory to convert it; save float32 or float64 in C order", data->x.path);
     data->data.x = data->copy;
     return stair_npy_read(request->context, &data->x, 0, (size_t)h->shape[0], data->copy);
 }
@@ -81,7 +87,8 @@ stair_status amp_data_open(cli_request *request, const char *path, int dim, amp_
     if (status == STAIR_OK) status = check_shape(request, dim, &data->x);
     if (status == STAIR_OK) {
         const stair_npy_header *h = &data->x.header;
-        bool plain = h->kind == 'f' && !h->swap && !h->fortran && h->count > 0 && data->x.offset % (uint64_t)h->size == 0;
+        bool plain = h->kind == 'f' && !h->swap && !h->fortran && h->count > 0 &&
+                     data->x.offset % (uint64_t)h->size == 0;
         data->data.dim = (int)h->shape[h->rank - 1];
         data->data.samples = (size_t)h->shape[0];
         data->data.single = h->size == 4;
@@ -97,11 +104,14 @@ static stair_status check_labels(cli_request *request, const stair_npy *npy, uin
     stair_model_info info = stair_model_describe(request->model);
     uint64_t m = (uint64_t)info.tokens, k = (uint64_t)info.label_size;
     char shape[200], square[64] = "";
-    bool flat = h->rank == 2 && h->shape[1] == k, full = k == m * m && h->rank == 3 && h->shape[1] == m && h->shape[2] == m;
+    bool flat = h->rank == 2 && h->shape[1] == k,
+         full = k == m * m && h->rank == 3 && h->shape[1] == m && h->shape[2] == m;
     if ((flat || full) && h->shape[0] == samples) return STAIR_OK;
-    if (k == m * m) snprintf(square, sizeof square, "(%" PRIu64 ", %" PRIu64 ", %" PRIu64 ") or ", samples, m, m);
-    return stair_fail(request->context, STAIR_BAD_INPUT, "%s: labels need shape %s(%" PRIu64 ", %" PRIu64 "), not %s", npy->path,
-                      square, samples, k, stair_npy_shape_text(h, shape, sizeof shape));
+    if (k == m * m)
+        snprintf(square, sizeof square, "(%" PRIu64 ", %" PRIu64 ", %" PRIu64 ") or ", samples, m, m);
+    return stair_fail(request->context, STAIR_BAD_INPUT,
+                      "%s: labels need shape %s(%" PRIu64 ", %" PRIu64 "), not %s", npy->path, square,
+                      samples, k, stair_npy_shape_text(h, shape, sizeof shape));
 }
 
 static stair_status read_labels(cli_request *request, const stair_npy *npy, bool logits, amp_data *data)
@@ -113,7 +123,8 @@ static stair_status read_labels(cli_request *request, const stair_npy *npy, bool
     data->data.labels = data->labels;
     if (logits) return stair_npy_read(context, npy, 0, n, data->labels);
     double *plain = malloc((n * k + 1) * sizeof(double));
-    stair_status status = plain ? stair_npy_read(context, npy, 0, n, plain) : stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+    stair_status status = plain ? stair_npy_read(context, npy, 0, n, plain)
+                                : stair_fail(context, STAIR_NO_MEMORY, "out of memory");
     if (status != STAIR_OK) {
         free(plain);
         return status;

@@ -14,7 +14,11 @@ static const char *const overlaps[MOST_SHOWN] = {"Q11", "Q22", "Q33", "Q44"};
 
 static cli_column real_column(const char *name, const char *heading, int decimals)
 {
-    return (cli_column){.name = name, .heading = heading, .where = heading ? IN_ALL : IN_DATA, .digits = decimals, .fixed = decimals > 0};
+    return (cli_column){.name = name,
+                        .heading = heading,
+                        .where = heading ? IN_ALL : IN_DATA,
+                        .digits = decimals,
+                        .fixed = decimals > 0};
 }
 
 static cli_column square_column(const char *name, int p)
@@ -22,9 +26,13 @@ static cli_column square_column(const char *name, int p)
     return (cli_column){.name = name, .where = IN_DATA, .rank = 2, .shape = {p, p}};
 }
 
-static int shown(int p) { return p < MOST_SHOWN ? p : MOST_SHOWN; }
+static int shown(int p)
+{
+    return p < MOST_SHOWN ? p : MOST_SHOWN;
+}
 
-static const double *theory_row(const amp_theory *theory, const double *rows, int i, size_t size, const double *none)
+static const double *theory_row(const amp_theory *theory, const double *rows, int i, size_t size,
+                                const double *none)
 {
     if (!theory->count) return none;
     return rows + (size_t)(i < theory->count ? i : theory->count - 1) * size;
@@ -37,8 +45,27 @@ static void fill_nan(int n, double *out)
 
 /* ---- one row for each run -------------------------------------------------------------------------- */
 
-enum { R_ALPHA, R_SEED, R_ITERATIONS, R_STOP, R_Q, R_M, R_V, R_COSINE, R_BAYES, R_PLUGIN, R_BAYES_ERROR, R_PLUGIN_ERROR, R_MISMATCH,
-       R_THEORY_Q, R_THEORY_Q_ERROR, R_THEORY_BAYES, R_THEORY_PLUGIN, R_HISTORY, R_FIXED };
+enum {
+    R_ALPHA,
+    R_SEED,
+    R_ITERATIONS,
+    R_STOP,
+    R_Q,
+    R_M,
+    R_V,
+    R_COSINE,
+    R_BAYES,
+    R_PLUGIN,
+    R_BAYES_ERROR,
+    R_PLUGIN_ERROR,
+    R_MISMATCH,
+    R_THEORY_Q,
+    R_THEORY_Q_ERROR,
+    R_THEORY_BAYES,
+    R_THEORY_PLUGIN,
+    R_HISTORY,
+    R_FIXED
+};
 
 stair_status amp_open_runs(cli_request *request, cli_report **report)
 {
@@ -46,8 +73,10 @@ stair_status amp_open_runs(cli_request *request, cli_report **report)
     int p = stair_model_describe(request->model).indices, n = R_FIXED;
     c[R_ALPHA] = real_column("alpha", "alpha", 4);
     c[R_SEED] = (cli_column){.name = "seed", .heading = "seed", .kind = CELL_INT, .where = IN_ALL};
-    c[R_ITERATIONS] = (cli_column){.name = "iterations", .heading = "iterations", .kind = CELL_INT, .where = IN_ALL};
-    c[R_STOP] = (cli_column){.name = "stop", .heading = "stop", .kind = CELL_TEXT, .where = IN_ALL, .width = 12};
+    c[R_ITERATIONS] =
+        (cli_column){.name = "iterations", .heading = "iterations", .kind = CELL_INT, .where = IN_ALL};
+    c[R_STOP] =
+        (cli_column){.name = "stop", .heading = "stop", .kind = CELL_TEXT, .where = IN_ALL, .width = 12};
     c[R_Q] = square_column("Q", p);
     c[R_M] = square_column("M", p);
     c[R_V] = square_column("V", p);
@@ -76,7 +105,9 @@ static json_t *numbers(const double *values, int rank, int p)
     json_t *array = json_array();
     int step = rank == 2 ? p : 1;
     for (int i = 0; i < p; i++) {
-        json_t *value = rank == 2 ? numbers(values + i * step, 1, p) : isfinite(values[i]) ? json_real(values[i]) : json_null();
+        json_t *value = rank == 2             ? numbers(values + i * step, 1, p)
+                        : isfinite(values[i]) ? json_real(values[i])
+                                              : json_null();
         if (json_array_append_new(array, value)) {
             json_decref(array);
             return NULL;
@@ -85,9 +116,13 @@ static json_t *numbers(const double *values, int rank, int p)
     return array;
 }
 
-static json_t *number(double value) { return isfinite(value) ? json_real(value) : json_null(); }
+static json_t *number(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
 
-/* [{"iteration", "Q", "M", "V", "cosine", "errors", "change", "damping", "mismatch", "channel_error"}, ...] */
+/* [{"iteration", "Q", "M", "V", "cosine", "errors", "change", "damping", "mismatch", "channel_error"}, ...]
+ */
 static char *history_text(const stair_gamp_run *run, int p)
 {
     json_t *list = json_array();
@@ -120,8 +155,8 @@ static char *history_text(const stair_gamp_run *run, int p)
 static void note_run(cli_report *report, const stair_gamp_run *run)
 {
     if (!strcmp(run->stop, "diverged"))
-        report_note(report, "seed %llu diverged at iteration %d; try --damping 0.3\n", (unsigned long long)run->seed,
-                    run->iterations);
+        report_note(report, "seed %llu diverged at iteration %d; try --damping 0.3\n",
+                    (unsigned long long)run->seed, run->iterations);
 }
 
 stair_status amp_write_runs(cli_report *report, const stair_gamp_result *result, const amp_theory *theory)
@@ -170,8 +205,26 @@ stair_status amp_write_runs(cli_report *report, const stair_gamp_result *result,
 
 /* ---- one row for each iteration ---------------------------------------------------------------------- */
 
-enum { H_ALPHA, H_SEED, H_ITERATION, H_Q, H_M, H_V, H_COSINE, H_BAYES, H_PLUGIN, H_BAYES_ERROR, H_PLUGIN_ERROR, H_CHANGE, H_DAMPING,
-       H_MISMATCH, H_CHANNEL_ERROR, H_THEORY_Q, H_THEORY_Q_ERROR, H_FIXED };
+enum {
+    H_ALPHA,
+    H_SEED,
+    H_ITERATION,
+    H_Q,
+    H_M,
+    H_V,
+    H_COSINE,
+    H_BAYES,
+    H_PLUGIN,
+    H_BAYES_ERROR,
+    H_PLUGIN_ERROR,
+    H_CHANGE,
+    H_DAMPING,
+    H_MISMATCH,
+    H_CHANNEL_ERROR,
+    H_THEORY_Q,
+    H_THEORY_Q_ERROR,
+    H_FIXED
+};
 
 stair_status amp_open_history(cli_request *request, cli_report **report)
 {
@@ -179,7 +232,8 @@ stair_status amp_open_history(cli_request *request, cli_report **report)
     int p = stair_model_describe(request->model).indices, n = H_FIXED;
     c[H_ALPHA] = real_column("alpha", "alpha", 4);
     c[H_SEED] = (cli_column){.name = "seed", .heading = "seed", .kind = CELL_INT, .where = IN_ALL};
-    c[H_ITERATION] = (cli_column){.name = "iteration", .heading = "iteration", .kind = CELL_INT, .where = IN_ALL};
+    c[H_ITERATION] =
+        (cli_column){.name = "iteration", .heading = "iteration", .kind = CELL_INT, .where = IN_ALL};
     c[H_Q] = square_column("Q", p);
     c[H_M] = square_column("M", p);
     c[H_V] = square_column("V", p);
@@ -204,8 +258,8 @@ stair_status amp_open_history(cli_request *request, cli_report **report)
     return report_open(request, c, n, report);
 }
 
-static stair_status write_iteration(cli_report *report, const stair_gamp_run *run, int i, int p, const amp_theory *theory,
-                                    const double *none)
+static stair_status write_iteration(cli_report *report, const stair_gamp_run *run, int i, int p,
+                                    const amp_theory *theory, const double *none)
 {
     const stair_gamp_record *h = &run->history[i];
     size_t square = (size_t)(p * p);
@@ -250,17 +304,34 @@ stair_status amp_write_history(cli_report *report, const stair_gamp_result *resu
 
 /* ---- one row for each alpha ---------------------------------------------------------------------------- */
 
-enum { S_ALPHA, S_RUNS, S_DIVERGED, S_Q, S_Q_ERROR, S_M, S_M_ERROR, S_SPREAD, S_BAYES, S_PLUGIN, S_BAYES_ERROR, S_PLUGIN_ERROR, S_THEORY_Q,
-       S_THEORY_Q_ERROR, S_Z_Q, S_Z_M, S_THEORY_BAYES, S_THEORY_PLUGIN, S_FIXED };
+enum {
+    S_ALPHA,
+    S_RUNS,
+    S_DIVERGED,
+    S_Q,
+    S_Q_ERROR,
+    S_M,
+    S_M_ERROR,
+    S_SPREAD,
+    S_BAYES,
+    S_PLUGIN,
+    S_BAYES_ERROR,
+    S_PLUGIN_ERROR,
+    S_THEORY_Q,
+    S_THEORY_Q_ERROR,
+    S_Z_Q,
+    S_Z_M,
+    S_THEORY_BAYES,
+    S_THEORY_PLUGIN,
+    S_FIXED
+};
 #define SHOWN_EACH 4
 static const char *const summary_headings[MOST_SHOWN][SHOWN_EACH] = {{"M11", "error", "theory", "z"},
                                                                      {"M22", "error", "theory", "z"},
                                                                      {"M33", "error", "theory", "z"},
                                                                      {"M44", "error", "theory", "z"}};
-static const char *const summary_names[MOST_SHOWN][SHOWN_EACH] = {{"m1", "e1", "t1", "z1"},
-                                                                  {"m2", "e2", "t2", "z2"},
-                                                                  {"m3", "e3", "t3", "z3"},
-                                                                  {"m4", "e4", "t4", "z4"}};
+static const char *const summary_names[MOST_SHOWN][SHOWN_EACH] = {
+    {"m1", "e1", "t1", "z1"}, {"m2", "e2", "t2", "z2"}, {"m3", "e3", "t3", "z3"}, {"m4", "e4", "t4", "z4"}};
 
 stair_status amp_open_summary(cli_request *request, cli_report **report)
 {
@@ -304,12 +375,14 @@ static void moments(int n, const double *values, double *mean, double *error, do
 }
 
 typedef struct {
-    double q[SQUARE], q_error[SQUARE], m[SQUARE], m_error[SQUARE], m_spread[SQUARE], q_spread[SQUARE], z_q[MOST_P], z_m[MOST_P];
+    double q[SQUARE], q_error[SQUARE], m[SQUARE], m_error[SQUARE], m_spread[SQUARE], q_spread[SQUARE],
+        z_q[MOST_P], z_m[MOST_P];
     double bayes, bayes_error, plugin, plugin_error, unused;
     int diverged;
 } summary;
 
-static stair_status summarise(stair_context *context, const stair_gamp_result *result, const amp_theory *theory, summary *s)
+static stair_status summarise(stair_context *context, const stair_gamp_result *result,
+                              const amp_theory *theory, summary *s)
 {
     int p = result->indices, n = result->runs;
     double *values = malloc((size_t)n * sizeof(double));
@@ -321,7 +394,8 @@ static stair_status summarise(stair_context *context, const stair_gamp_result *r
                 const stair_gamp_run *run = &result->run[k];
                 values[k] = (which ? run->m : run->q)[(size_t)(run->count - 1) * (size_t)(p * p) + (size_t)i];
             }
-            moments(n, values, which ? &s->m[i] : &s->q[i], which ? &s->m_error[i] : &s->q_error[i], which ? &s->m_spread[i] : &s->q_spread[i]);
+            moments(n, values, which ? &s->m[i] : &s->q[i], which ? &s->m_error[i] : &s->q_error[i],
+                    which ? &s->m_spread[i] : &s->q_spread[i]);
         }
     for (int which = 0; which < 2; which++) {
         for (int k = 0; k < n; k++) {
@@ -329,13 +403,17 @@ static stair_status summarise(stair_context *context, const stair_gamp_result *r
             values[k] = which ? h->plugin : h->bayes;
             s->diverged += !which && !strcmp(result->run[k].stop, "diverged");
         }
-        moments(n, values, which ? &s->plugin : &s->bayes, which ? &s->plugin_error : &s->bayes_error, &s->unused);
+        moments(n, values, which ? &s->plugin : &s->bayes, which ? &s->plugin_error : &s->bayes_error,
+                &s->unused);
     }
     for (int i = 0; i < p; i++) {
-        size_t last = theory->count ? (size_t)(theory->count - 1) * (size_t)(p * p) + (size_t)(i * (p + 1)) : 0;
+        size_t last =
+            theory->count ? (size_t)(theory->count - 1) * (size_t)(p * p) + (size_t)(i * (p + 1)) : 0;
         int d = i * (p + 1);
-        s->z_q[i] = theory->count ? (s->q[d] - theory->q[last]) / hypot(s->q_error[d], theory->q_error[last]) : NAN;
-        s->z_m[i] = theory->count ? (s->m[d] - theory->q[last]) / hypot(s->m_error[d], theory->q_error[last]) : NAN;
+        s->z_q[i] =
+            theory->count ? (s->q[d] - theory->q[last]) / hypot(s->q_error[d], theory->q_error[last]) : NAN;
+        s->z_m[i] =
+            theory->count ? (s->m[d] - theory->q[last]) / hypot(s->m_error[d], theory->q_error[last]) : NAN;
     }
     free(values);
     return STAIR_OK;
@@ -364,7 +442,8 @@ stair_status amp_write_summary(cli_report *report, const stair_gamp_result *resu
         [S_BAYES_ERROR] = {.real = s->bayes_error},
         [S_PLUGIN_ERROR] = {.real = s->plugin_error},
         [S_THEORY_Q] = {.array = q},
-        [S_THEORY_Q_ERROR] = {.array = theory_row(theory, theory->q_error, theory->count, (size_t)(p * p), none)},
+        [S_THEORY_Q_ERROR] = {.array =
+                                  theory_row(theory, theory->q_error, theory->count, (size_t)(p * p), none)},
         [S_Z_Q] = {.array = s->z_q},
         [S_Z_M] = {.array = s->z_m},
         [S_THEORY_BAYES] = {.real = theory->count ? theory->errors.bayes : NAN},

@@ -4,7 +4,8 @@
 
 #include "report.h"
 
-/* What state evolution says at one alpha.  count 0: nothing; 1: the fixed point; more: iteration by iteration. */
+/* What state evolution says at one alpha.  count 0: nothing; 1: the fixed point; more: iteration by
+ * iteration. */
 typedef struct {
     int count;
     double *q, *q_error; /* (count, P, P) */

@@ -65,14 +65,19 @@ typedef struct {
     int diverged;
 } amp_job;
 
-static bool forgets_start(const stair_gamp_options *how) { return how->start_overlap == 0; }
+static bool forgets_start(const stair_gamp_options *how)
+{
+    return how->start_overlap == 0;
+}
 
 /* The fixed point from no knowledge, or, when the start or the trajectory matters, iteration by iteration. */
 static stair_status predict(amp_job *job, const stair_gamp_options *how, amp_theory *theory)
 {
     cli_request *request = job->request;
-    bool whole = !strcmp(request->options.theory, "trajectory"), none = !strcmp(request->options.theory, "none");
-    int p = stair_model_describe(request->model).indices, count = whole || !forgets_start(how) ? how->max_iterations + 1 : 1;
+    bool whole = !strcmp(request->options.theory, "trajectory"),
+         none = !strcmp(request->options.theory, "none");
+    int p = stair_model_describe(request->model).indices,
+        count = whole || !forgets_start(how) ? how->max_iterations + 1 : 1;
     size_t size = (size_t)count * (size_t)(p * p);
     *theory = (amp_theory){.errors = {NAN, NAN, NAN, NAN, NAN, NAN}};
     if (none) return STAIR_OK;
@@ -85,19 +90,21 @@ static stair_status predict(amp_job *job, const stair_gamp_options *how, amp_the
     stair_evolution result = {.q = theory->q, .q_error = theory->q_error};
     stair_status status = STAIR_OK;
     if (count == 1) {
-        status = stair_evolve(request->context, request->model, &asymptotics, how->alpha, false, NULL, &result);
+        status =
+            stair_evolve(request->context, request->model, &asymptotics, how->alpha, false, NULL, &result);
         theory->errors = result.errors;
         return status == STAIR_NOT_CONVERGED ? STAIR_OK : status;
     }
     stair_gamp_theory_options points = stair_gamp_theory_defaults();
     points.points = (int)(request->options.samples / points.replicates);
-    status = stair_gamp_theory(request->context, request->model, how, &points, count, memory, memory + size, memory + 2 * size,
-                               memory + 3 * size);
+    status = stair_gamp_theory(request->context, request->model, how, &points, count, memory, memory + size,
+                               memory + 2 * size, memory + 3 * size);
     /* what is compared with theory is the overlap with the teacher */
     theory->q = memory + 2 * size;
     theory->q_error = memory + 3 * size;
     if (status == STAIR_OK)
-        status = stair_errors_at(request->context, request->model, &asymptotics, theory->q + size - (size_t)(p * p), &theory->errors);
+        status = stair_errors_at(request->context, request->model, &asymptotics,
+                                 theory->q + size - (size_t)(p * p), &theory->errors);
     return status;
 }
 
@@ -105,7 +112,9 @@ static stair_status write_rows(amp_job *job, const stair_gamp_result *result, co
 {
     const cli_options *o = &job->request->options;
     for (int k = 0; k < result->runs; k++) job->diverged += !strcmp(result->run[k].stop, "diverged");
-    return (o->summary ? amp_write_summary : o->history ? amp_write_history : amp_write_runs)(job->report, result, theory);
+    return (o->summary   ? amp_write_summary
+            : o->history ? amp_write_history
+                         : amp_write_runs)(job->report, result, theory);
 }
 
 static stair_status save_posterior(amp_job *job, const stair_gamp_run *run, int p)
@@ -178,7 +187,8 @@ static stair_status run_synthetic(amp_job *job)
     if (o->predict) return stair_fail(request->context, STAIR_BAD_INPUT, "--predict goes with --data");
     if (o->log_labels) return stair_fail(request->context, STAIR_BAD_INPUT, "--logits goes with --data");
     if (o->save && (count > 1 || how.seeds > 1))
-        return stair_fail(request->context, STAIR_BAD_INPUT, "--save keeps one posterior: one --alpha, one seed");
+        return stair_fail(request->context, STAIR_BAD_INPUT,
+                          "--save keeps one posterior: one --alpha, one seed");
     for (size_t i = 0; i < count; i++) {
         how.alpha = o->alpha.count ? o->alpha.values[i] : how.alpha;
         STAIR_TRY(stair_gamp_check(request->context, &how));
@@ -207,8 +217,10 @@ static stair_status open_predictions(cli_request *request, cli_report **report)
     static cli_column c[P_FIXED];
     int k = stair_model_describe(request->model).label_size;
     c[P_SAMPLE] = (cli_column){.name = "sample", .heading = "sample", .kind = CELL_INT, .where = IN_ALL};
-    c[P_MEAN] = (cli_column){.name = "mean", .heading = "|mean|", .where = IN_ALL, .rank = 1, .shape = {k}, .digits = 5};
-    c[P_DEVIATION] = (cli_column){.name = "deviation", .heading = "|deviation|", .where = IN_ALL, .rank = 1, .shape = {k}, .digits = 3};
+    c[P_MEAN] = (cli_column){
+        .name = "mean", .heading = "|mean|", .where = IN_ALL, .rank = 1, .shape = {k}, .digits = 5};
+    c[P_DEVIATION] = (cli_column){
+        .name = "deviation", .heading = "|deviation|", .where = IN_ALL, .rank = 1, .shape = {k}, .digits = 3};
     c[P_PLUGIN] = (cli_column){.name = "plugin", .where = IN_DATA, .rank = 1, .shape = {k}};
     return report_open(request, c, P_FIXED, report);
 }
@@ -220,9 +232,13 @@ static stair_status write_predictions(amp_job *job, const stair_gamp_run *run, c
     double *memory = malloc((3 * n * k + 1) * sizeof(double)), *mean = memory;
     if (!memory) return stair_fail(request->context, STAIR_NO_MEMORY, "out of memory");
     double *deviation = mean + n * k, *plugin = deviation + n * k;
-    stair_status status = stair_gamp_predict(request->context, request->model, run, &fresh->data, mean, deviation, plugin);
+    stair_status status =
+        stair_gamp_predict(request->context, request->model, run, &fresh->data, mean, deviation, plugin);
     for (size_t i = 0; i < n && status == STAIR_OK; i++)
-        status = report_row(job->report, (cli_cell[]){{.integer = (int64_t)i}, {.array = mean + i * k}, {.array = deviation + i * k}, {.array = plugin + i * k}});
+        status = report_row(job->report, (cli_cell[]){{.integer = (int64_t)i},
+                                                      {.array = mean + i * k},
+                                                      {.array = deviation + i * k},
+                                                      {.array = plugin + i * k}});
     free(memory);
     report_note(job->report, "GAMP: %s after %d iterations\n", run->stop, run->iterations);
     return status;
@@ -246,9 +262,11 @@ static stair_status fit(amp_job *job, const amp_data *data, const amp_data *fres
     cli_progress progress;
     progress_start(&progress, request->context, o->quiet);
     progress_stage(&progress, 0, 1, 1);
-    stair_status status = blame(request, stair_gamp_fit(request->context, request->model, &how, &data->data, &result));
+    stair_status status =
+        blame(request, stair_gamp_fit(request->context, request->model, &how, &data->data, &result));
     if (status == STAIR_OK) {
-        status = fresh ? write_predictions(job, result->run, fresh) : write_rows(job, result, &(amp_theory){0});
+        status =
+            fresh ? write_predictions(job, result->run, fresh) : write_rows(job, result, &(amp_theory){0});
         job->diverged += fresh && !strcmp(result->run->stop, "diverged");
         if (status == STAIR_OK) status = save_posterior(job, result->run, result->indices);
     }
@@ -264,18 +282,22 @@ static stair_status run_data(amp_job *job)
     cli_request *request = job->request;
     const cli_options *o = &request->options;
     amp_data data = {.x.fd = -1}, fresh = {.x.fd = -1};
-    static const char *const synthetic[] = {"dim", "alpha", "seeds", "side", "start-overlap", "regenerate", "wide", "theory", "summary", NULL};
+    static const char *const synthetic[] = {"dim",        "alpha", "seeds",  "side",    "start-overlap",
+                                            "regenerate", "wide",  "theory", "summary", NULL};
     for (const char *const *name = synthetic; *name; name++)
         if (option_given(&request->parse, *name))
-            return stair_fail(request->context, STAIR_BAD_INPUT, "--%s is for a synthetic teacher, and --data gives the samples", *name);
-    if (o->predict && o->history) return stair_fail(request->context, STAIR_BAD_INPUT, "--predict and --history both want the rows");
+            return stair_fail(request->context, STAIR_BAD_INPUT,
+                              "--%s is for a synthetic teacher, and --data gives the samples", *name);
+    if (o->predict && o->history)
+        return stair_fail(request->context, STAIR_BAD_INPUT, "--predict and --history both want the rows");
     stair_gamp_options how = wanted(o);
     STAIR_TRY(stair_gamp_check(request->context, &how));
     stair_status status = amp_data_open(request, o->pair.items[0], 0, &data);
     if (status == STAIR_OK) status = amp_data_labels(request, o->pair.items[1], o->log_labels, &data);
     if (status == STAIR_OK && o->predict) status = amp_data_open(request, o->predict, data.data.dim, &fresh);
     if (status == STAIR_OK) status = open_save(job, data.data.dim);
-    if (status == STAIR_OK) status = o->predict ? open_predictions(request, &job->report) : open_report(request, &job->report);
+    if (status == STAIR_OK)
+        status = o->predict ? open_predictions(request, &job->report) : open_report(request, &job->report);
     if (status == STAIR_OK) status = fit(job, &data, o->predict ? &fresh : NULL);
     amp_data_close(&data);
     amp_data_close(&fresh);
@@ -286,33 +308,66 @@ static stair_status run(cli_request *request)
 {
     amp_job job = {.request = request};
     const cli_options *o = &request->options;
-    if (o->history && o->summary) return stair_fail(request->context, STAIR_BAD_INPUT, "--history and --summary both want the rows");
+    if (o->history && o->summary)
+        return stair_fail(request->context, STAIR_BAD_INPUT, "--history and --summary both want the rows");
     if (o->pair.count > 2) return stair_fail(request->context, STAIR_BAD_INPUT, "--data given twice");
     STAIR_TRY(training_checkpoint(request));
-    if (o->resume && !o->checkpoint) return stair_fail(request->context, STAIR_BAD_INPUT, "--resume needs --out or --checkpoint");
+    if (o->resume && !o->checkpoint)
+        return stair_fail(request->context, STAIR_BAD_INPUT, "--resume needs --out or --checkpoint");
     stair_status status = o->pair.count ? run_data(&job) : run_synthetic(&job);
     stair_npz_destroy(&job.save);
     if (status == STAIR_OK && job.diverged)
-        return stair_fail(request->context, STAIR_NOT_CONVERGED, "%d of the runs diverged; --damping may help", job.diverged);
+        return stair_fail(request->context, STAIR_NOT_CONVERGED,
+                          "%d of the runs diverged; --damping may help", job.diverged);
     return status;
 }
 
-static const char *const names[] = {"dim",     "alpha",     "seeds",      "start",   "start-overlap", "side",       "damping",
-                                    "adaptive", "max-iterations", "tolerance", "perfect", "precision", "variant", "theory", "samples",
-                                    "test-samples", "regenerate", "wide", "data", "logits", "predict", "save",
-                                    "history", "summary", "checkpoint", "checkpoint-every", "resume", COMMON_OPTIONS, NULL};
+static const char *const names[] = {"dim",
+                                    "alpha",
+                                    "seeds",
+                                    "start",
+                                    "start-overlap",
+                                    "side",
+                                    "damping",
+                                    "adaptive",
+                                    "max-iterations",
+                                    "tolerance",
+                                    "perfect",
+                                    "precision",
+                                    "variant",
+                                    "theory",
+                                    "samples",
+                                    "test-samples",
+                                    "regenerate",
+                                    "wide",
+                                    "data",
+                                    "logits",
+                                    "predict",
+                                    "save",
+                                    "history",
+                                    "summary",
+                                    "checkpoint",
+                                    "checkpoint-every",
+                                    "resume",
+                                    COMMON_OPTIONS,
+                                    NULL};
 
 const cli_command command_amp = {
     .name = "amp",
     .words = "MODEL",
     .summary = "Message passing (GAMP) on a synthetic teacher or on your data, beside state evolution",
     .details =
-        "One row for each run: overlaps Q = W W^T/D and M = W W*^T/D with the teacher (turned as the symmetries of\n"
-        "the model allow), cosines, errors on fresh data of the Bayes predictor and of the plug-in one.  --history\n"
+        "One row for each run: overlaps Q = W W^T/D and M = W W*^T/D with the teacher (turned as the "
+        "symmetries of\n"
+        "the model allow), cosines, errors on fresh data of the Bayes predictor and of the plug-in one.  "
+        "--history\n"
         "gives a row for each iteration, --summary means over seeds with z-scores against state evolution.\n"
-        "With --data the weights are inferred from your samples: --save keeps their posterior mean and covariance,\n"
-        "--predict gives the posterior mean of y at new samples and its standard deviation.  X in float32 or\n"
-        "float64 is mapped, not read.  With --out FILE the state is kept in FILE.state.* until the results are\n"
+        "With --data the weights are inferred from your samples: --save keeps their posterior mean and "
+        "covariance,\n"
+        "--predict gives the posterior mean of y at new samples and its standard deviation.  X in float32 "
+        "or\n"
+        "float64 is mapped, not read.  With --out FILE the state is kept in FILE.state.* until the results "
+        "are\n"
         "written; --resume goes on from there.\n",
     .examples = "stair amp attention:layers=2 --dim 1000 --alpha 1.2 --history\n"
                 "stair amp attention:layers=2 --dim 1000 --alpha 0.1:1.5:0.1 --seeds 16 --summary --csv\n"

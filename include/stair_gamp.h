@@ -15,23 +15,23 @@ extern "C" {
  * propagation, small problems only); negative controls "no-onsager", "printed-onsager" (g^t where g^(t-1)
  * belongs), "printed-g" (E[Z|y] for g_out) and "printed-side" (the paper's update with side information). */
 typedef struct {
-    int dim;              /* D */
-    double alpha;         /* N = round(alpha D) */
+    int dim;      /* D */
+    double alpha; /* N = round(alpha D) */
     const char *variant;
     double start;         /* standard deviation of random first weights; 0: 1/sqrt(D) */
     double start_overlap; /* above 0: the first estimate has this overlap, and variance 1 - it */
-    double side;          /* lambda of side information S = sqrt(lambda) W* + sqrt(1-lambda) noise, kept throughout */
-    double damping;       /* share of the old estimate in the new one */
-    bool adaptive;        /* more damping where self-overlap and variance disagree by more than D^-1/2 explains */
+    double side; /* lambda of side information S = sqrt(lambda) W* + sqrt(1-lambda) noise, kept throughout */
+    double damping; /* share of the old estimate in the new one */
+    bool adaptive;  /* more damping where self-overlap and variance disagree by more than D^-1/2 explains */
     int max_iterations;
-    double tolerance;     /* of the change of W, relative to W */
-    double perfect;       /* eigenvalues of C below this count as perfect recovery */
-    double precision;     /* asked of the channel */
-    bool regenerate;      /* X is never stored: every tile is drawn again when it is needed */
-    bool wide;            /* X in double rather than single precision */
-    int test;             /* points behind the prediction errors */
-    int seeds;            /* runs */
-    uint64_t seed;        /* of the first run; the others follow */
+    double tolerance;        /* of the change of W, relative to W */
+    double perfect;          /* eigenvalues of C below this count as perfect recovery */
+    double precision;        /* asked of the channel */
+    bool regenerate;         /* X is never stored: every tile is drawn again when it is needed */
+    bool wide;               /* X in double rather than single precision */
+    int test;                /* points behind the prediction errors */
+    int seeds;               /* runs */
+    uint64_t seed;           /* of the first run; the others follow */
     const char *checkpoint;  /* FILE, or NULL: run k keeps its state in FILE.k */
     double checkpoint_every; /* seconds */
     bool resume;             /* go on from the checkpoint, when there is one */
@@ -40,7 +40,7 @@ typedef struct {
 /* One iteration, the first being the start.  Errors are those on fresh data, given W and W*: Bayes
  * E|y - E g(omega + sqrt(V) u)|^2, plug-in E|y - g(omega)|^2.  Without a teacher they are NaN. */
 typedef struct {
-    double change;   /* |W - previous W| / |W| */
+    double change; /* |W - previous W| / |W| */
     double damping;
     double mismatch; /* |tr(W W^T / D) - tr(1 - C)| / P, small when the variances are right */
     double bayes, plugin, bayes_error, plugin_error;
@@ -51,7 +51,7 @@ typedef struct {
     uint64_t seed;
     double alpha;
     int iterations;
-    const char *stop; /* converged, perfect, zero, iterations, diverged */
+    const char *stop;           /* converged, perfect, zero, iterations, diverged */
     int count;                  /* iterations + 1 */
     stair_gamp_record *history; /* (count) */
     double *q, *m, *v;          /* (count, P, P): W W^T / D, W W*^T / D aligned with the teacher, C */
@@ -85,13 +85,15 @@ typedef struct {
 } stair_gamp_data;
 
 /* One run on given data: options say how, its seed draws the start. */
-stair_status stair_gamp_fit(stair_context *context, const stair_model *model, const stair_gamp_options *options,
-                            const stair_gamp_data *data, stair_gamp_result **result);
+stair_status stair_gamp_fit(stair_context *context, const stair_model *model,
+                            const stair_gamp_options *options, const stair_gamp_data *data,
+                            stair_gamp_result **result);
 
 /* Posterior-mean prediction of y at new x, and the posterior standard deviation of each entry; mean and
  * deviation (N, K) in plain outputs.  plugin (N, K), the output at the posterior mean, may be NULL. */
 stair_status stair_gamp_predict(stair_context *context, const stair_model *model, const stair_gamp_run *run,
-                                const stair_gamp_data *fresh, double *mean, double *deviation, double *plugin);
+                                const stair_gamp_data *fresh, double *mean, double *deviation,
+                                double *plugin);
 
 /* State evolution of the algorithm as it is run, D infinite: the start, side information and damping of
  * `options`, variant "gamp".  q, m (count, P, P): W W^T / D and W W*^T / D at iterations 0 .. count-1, with
@@ -102,9 +104,9 @@ typedef struct {
     uint64_t seed;
 } stair_gamp_theory_options;
 stair_gamp_theory_options stair_gamp_theory_defaults(void);
-stair_status stair_gamp_theory(stair_context *context, const stair_model *model, const stair_gamp_options *options,
-                               const stair_gamp_theory_options *how, int count, double *q, double *q_error, double *m,
-                               double *m_error);
+stair_status stair_gamp_theory(stair_context *context, const stair_model *model,
+                               const stair_gamp_options *options, const stair_gamp_theory_options *how,
+                               int count, double *q, double *q_error, double *m, double *m_error);
 
 /* ---- bench ---------------------------------------------------------------------------------- */
 
@@ -113,12 +115,13 @@ typedef struct {
     int dim;
     size_t samples;
     int iterations;
-    double seconds;                   /* wall time of one iteration */
-    double pass, draw, channel, rest; /* processor seconds of one: the products with X, drawing X, denoising, all else */
-    double value;                     /* of the quantity called `unit` */
-    const char *unit;                 /* "of read bandwidth", "GB at most", "minutes for 16 runs" */
-    double limit;                     /* what is promised of it */
-    double error;                     /* of the products, against plain sums, relative; NaN where they are not made */
+    double seconds; /* wall time of one iteration */
+    double pass, draw, channel,
+        rest;         /* processor seconds of one: the products with X, drawing X, denoising, all else */
+    double value;     /* of the quantity called `unit` */
+    const char *unit; /* "of read bandwidth", "GB at most", "minutes for 16 runs" */
+    double limit;     /* what is promised of it */
+    double error;     /* of the products, against plain sums, relative; NaN where they are not made */
     bool passed;
 } stair_amp_row;
 stair_status stair_bench_amp(stair_context *context, int capacity, stair_amp_row *rows, int *count);

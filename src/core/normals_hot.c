@@ -1,7 +1,9 @@
-/* Normals in single precision, one register of pairs at a time: the numbers of stair_rng_normals() rounded to float.
+/* Normals in single precision, one register of pairs at a time: the numbers of stair_rng_normals() rounded to
+ * float.
  *
  * Philox 4x32-10 (Salmon et al., SC 2011) on counters side by side, then Box-Muller with polynomials good to
- * about 1e-15 relative, so that rounding to float hides every difference from the C library but one in 10^7. */
+ * about 1e-15 relative, so that rounding to float hides every difference from the C library but one in 10^7.
+ */
 #include "core/isa.h"
 #include "core/lanes.h"
 
@@ -29,7 +31,10 @@ LANES_INLINE words multiply(words a, words b)
 #endif
 }
 
-LANES_INLINE words every(uint64_t x) { return (words){0} + x; }
+LANES_INLINE words every(uint64_t x)
+{
+    return (words){0} + x;
+}
 
 LANES_INLINE void philox(uint64_t key, uint64_t sample, uint64_t draw, words c[4])
 {

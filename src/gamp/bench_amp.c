@@ -1,7 +1,8 @@
 /* What an iteration of GAMP costs: verify, then time, everything in one run so that ratios carry over.
  *
- * The two products with X should cost no more than reading it once; reading alone, by the same number of threads in
- * blocks of the same size, is timed beside them.  Memory is measured first, before anything large is allocated. */
+ * The two products with X should cost no more than reading it once; reading alone, by the same number of
+ * threads in blocks of the same size, is timed beside them.  Memory is measured first, before anything large
+ * is allocated. */
 #define _DEFAULT_SOURCE
 #include <math.h>
 #include <stdio.h>
@@ -28,14 +29,17 @@ STAIR_HOT_TABLE(float, stair_tile_read, (size_t count, const float *x));
 typedef struct {
     stair_tiles tiles;
     const double *w;
-    void *own; /* w in the element type of X */
+    void *own;    /* w in the element type of X */
     double *sums; /* (blocks, P, D) */
     double *rows; /* (threads, rows of a tile, P) */
     float *parts; /* (threads, P, D) */
     float *read;  /* (blocks) */
 } products;
 
-static size_t row_room(const stair_tiles *tiles) { return stair_tile_samples(tiles) * (size_t)tiles->tokens * INDICES; }
+static size_t row_room(const stair_tiles *tiles)
+{
+    return stair_tile_samples(tiles) * (size_t)tiles->tokens * INDICES;
+}
 
 static stair_status multiply_block(void *user, size_t block, int thread, stair_context *local)
 {
@@ -64,11 +68,13 @@ static stair_status read_block(void *user, size_t block, int thread, stair_conte
     products *job = user;
     size_t lo, hi, row = (size_t)job->tiles.tokens * (size_t)job->tiles.dim;
     stair_block_range(&job->tiles, block, &lo, &hi);
-    job->read[block] = stair_tile_read_table[stair_isa()]((hi - lo) * row, (const float *)job->tiles.x + lo * row);
+    job->read[block] =
+        stair_tile_read_table[stair_isa()]((hi - lo) * row, (const float *)job->tiles.x + lo * row);
     return STAIR_OK;
 }
 
-static stair_status least_time(stair_context *context, stair_parallel_body *body, products *job, double *least)
+static stair_status least_time(stair_context *context, stair_parallel_body *body, products *job,
+                               double *least)
 {
     double begun = stair_seconds();
     STAIR_TRY(stair_parallel(context, STAIR_GAMP_BLOCKS, body, job));
@@ -87,12 +93,14 @@ static double verify(const products *job)
         const float *x = (const float *)t->x + r * dim;
         double dot = 0;
         for (size_t d = 0; d < dim; d++) dot += (double)x[d] * job->w[d];
-        for (int k = 0; k < COLUMNS; k++) expected[k] += dot * (double)x[(size_t)k * (dim - 1) / (COLUMNS - 1)];
+        for (int k = 0; k < COLUMNS; k++)
+            expected[k] += dot * (double)x[(size_t)k * (dim - 1) / (COLUMNS - 1)];
         size += dot * dot;
     }
     for (int k = 0; k < COLUMNS; k++) {
         double got = 0;
-        for (size_t b = 0; b < STAIR_GAMP_BLOCKS; b++) got += job->sums[b * INDICES * dim + (size_t)k * (dim - 1) / (COLUMNS - 1)];
+        for (size_t b = 0; b < STAIR_GAMP_BLOCKS; b++)
+            got += job->sums[b * INDICES * dim + (size_t)k * (dim - 1) / (COLUMNS - 1)];
         worst = fmax(worst, fabs(got - expected[k]) / sqrt(size));
     }
     return worst;
@@ -104,10 +112,13 @@ static stair_status bench_pass(stair_context *context, int dim, stair_amp_row *r
     size_t samples = X_BYTES / (2 * sizeof(float) * (size_t)dim), weights = INDICES * (size_t)dim;
     products job = {.tiles = {.dim = dim, .tokens = 2, .samples = samples, .single = true, .seed = 1}};
     float *x = stair_tiles_memory(samples * 2 * (size_t)dim * sizeof(float)), read[STAIR_GAMP_BLOCKS];
-    double *memory = malloc((weights * (1 + STAIR_GAMP_BLOCKS) + (size_t)context->threads * row_room(&job.tiles)) * sizeof(double));
+    double *memory =
+        malloc((weights * (1 + STAIR_GAMP_BLOCKS) + (size_t)context->threads * row_room(&job.tiles)) *
+               sizeof(double));
     double least[2] = {INFINITY, INFINITY};
     job.parts = malloc(weights * (size_t)context->threads * sizeof(float));
-    stair_status status = x && memory && job.parts ? stair_tiles_draw(context, &job.tiles, x) : stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+    stair_status status = x && memory && job.parts ? stair_tiles_draw(context, &job.tiles, x)
+                                                   : stair_fail(context, STAIR_NO_MEMORY, "out of memory");
     if (status == STAIR_OK) {
         stair_gamp_draw_rows(1, STAIR_RNG_TEACHER, INDICES, dim, 1, memory);
         job.tiles.x = x;
@@ -123,9 +134,17 @@ static stair_status bench_pass(stair_context *context, int dim, stair_amp_row *r
         if (status == STAIR_OK) status = least_time(context, multiply_block, &job, &least[1]);
     }
     if (status == STAIR_OK) {
-        *row = (stair_amp_row){.dim = dim, .samples = samples, .iterations = REPEATS, .seconds = least[1], .pass = least[1] * context->threads,
-                               .value = least[0] / least[1], .unit = "of read bandwidth", .limit = BANDWIDTH, .error = verify(&job)};
-        snprintf(row->what, sizeof row->what, "products with X, %.1f GB/s read", (double)(samples * 2 * (size_t)dim * 4) / least[0] / 1e9);
+        *row = (stair_amp_row){.dim = dim,
+                               .samples = samples,
+                               .iterations = REPEATS,
+                               .seconds = least[1],
+                               .pass = least[1] * context->threads,
+                               .value = least[0] / least[1],
+                               .unit = "of read bandwidth",
+                               .limit = BANDWIDTH,
+                               .error = verify(&job)};
+        snprintf(row->what, sizeof row->what, "products with X, %.1f GB/s read",
+                 (double)(samples * 2 * (size_t)dim * 4) / least[0] / 1e9);
         row->passed = row->value >= row->limit && row->error < 1e-6; /* of single precision */
     }
     free(x);
@@ -136,7 +155,8 @@ static stair_status bench_pass(stair_context *context, int dim, stair_amp_row *r
 }
 
 /* A run as the user would make it, split into its parts. */
-static stair_status bench_run(stair_context *context, const char *spec, stair_gamp_options options, stair_amp_row *row)
+static stair_status bench_run(stair_context *context, const char *spec, stair_gamp_options options,
+                              stair_amp_row *row)
 {
     stair_model *model;
     stair_gamp_result *result;
@@ -145,11 +165,22 @@ static stair_status bench_run(stair_context *context, const char *spec, stair_ga
     stair_status status = stair_gamp(context, model, &options, &result);
     stair_model_destroy(&model);
     STAIR_TRY(status);
-    double wall = stair_seconds() - begun, each = 1.0 / (result->run->iterations > 0 ? result->run->iterations : 1);
+    double wall = stair_seconds() - begun,
+           each = 1.0 / (result->run->iterations > 0 ? result->run->iterations : 1);
     const stair_gamp_run *run = result->run;
-    *row = (stair_amp_row){.dim = options.dim, .samples = result->samples, .iterations = run->iterations, .seconds = wall * each,
-                           .pass = run->pass_seconds * each, .draw = run->draw_seconds * each, .channel = run->channel_seconds * each,
-                           .rest = run->rest_seconds * each, .value = NAN, .unit = "", .limit = NAN, .error = NAN, .passed = true};
+    *row = (stair_amp_row){.dim = options.dim,
+                           .samples = result->samples,
+                           .iterations = run->iterations,
+                           .seconds = wall * each,
+                           .pass = run->pass_seconds * each,
+                           .draw = run->draw_seconds * each,
+                           .channel = run->channel_seconds * each,
+                           .rest = run->rest_seconds * each,
+                           .value = NAN,
+                           .unit = "",
+                           .limit = NAN,
+                           .error = NAN,
+                           .passed = true};
     stair_gamp_result_destroy(&result);
     return STAIR_OK;
 }

@@ -1,7 +1,8 @@
 /* GAMP on data of the caller's, and what it predicts for new samples.
  *
  *   omega = W x / sqrt(D),  y = g(Z),  Z ~ N(omega, C + prenoise) given the data:
- *   mean of y and its standard deviation, noise on y included, by a randomly shifted lattice in P M dimensions. */
+ *   mean of y and its standard deviation, noise on y included, by a randomly shifted lattice in P M
+ * dimensions. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -11,26 +12,47 @@
 #include "core/rng.h"
 #include "gamp/run.h"
 
-#define POINTS 512 /* of the lattice behind one prediction */
+#define POINTS 512   /* of the lattice behind one prediction */
+#define ENDS   65536 /* bytes */
 #define LABEL  (STAIR_MAX_TOKENS * STAIR_MAX_TOKENS)
 #define CELLS  (STAIR_MAX_INDICES * STAIR_MAX_TOKENS)
 
 static stair_status check_data(stair_context *context, const stair_gamp_data *data)
 {
     if (data->dim < 1 || data->dim > 1 << 24)
-        return stair_fail(context, STAIR_BAD_INPUT, "the dimension of x must be between 1 and 2^24, not %d", data->dim);
+        return stair_fail(context, STAIR_BAD_INPUT, "the dimension of x must be between 1 and 2^24, not %d",
+                          data->dim);
     return STAIR_OK;
 }
 
 static stair_tiles tiles_of(const stair_model *model, const stair_gamp_data *data)
 {
     static const double nothing;
-    return (stair_tiles){.dim = data->dim, .tokens = model->info.tokens, .samples = data->samples, .single = data->single,
+    return (stair_tiles){.dim = data->dim,
+                         .tokens = model->info.tokens,
+                         .samples = data->samples,
+                         .single = data->single,
                          .x = data->x ? data->x : &nothing};
 }
 
-stair_status stair_gamp_fit(stair_context *context, const stair_model *model, const stair_gamp_options *options,
-                            const stair_gamp_data *data, stair_gamp_result **result)
+/* Tells one data set from another, so that no checkpoint is continued with other data: all labels, both ends
+ * of X. */
+static uint64_t data_mark(const stair_tiles *tiles, const double *labels, size_t count)
+{
+    size_t bytes = tiles->samples * (size_t)tiles->tokens * (size_t)tiles->dim *
+                   (tiles->single ? sizeof(float) : sizeof(double));
+    size_t end = bytes < ENDS ? bytes : ENDS;
+    const unsigned char *x = tiles->x, *parts[3] = {(const unsigned char *)labels, x, x + bytes - end};
+    size_t sizes[3] = {count * sizeof(double), end, end};
+    uint64_t mark = 0xCBF29CE484222325u;
+    for (int k = 0; k < 3; k++)
+        for (size_t i = 0; i < sizes[k]; i++) mark = (mark ^ parts[k][i]) * 0x100000001B3u; /* FNV-1a */
+    return mark;
+}
+
+stair_status stair_gamp_fit(stair_context *context, const stair_model *model,
+                            const stair_gamp_options *options, const stair_gamp_data *data,
+                            stair_gamp_result **result)
 {
     *result = NULL;
     STAIR_TRY(stair_gamp_check(context, options));
@@ -42,8 +64,9 @@ stair_status stair_gamp_fit(stair_context *context, const stair_model *model, co
     stair_gamp_run *run = (*result)->run;
     run->seed = options->seed;
     run->alpha = (double)data->samples / data->dim;
-    stair_status status = stair_gamp_run_one(context, model, options, &problem, 0, 1,
-                                             stair_gamp_fingerprint(model, options, data->samples), run);
+    uint64_t mark = data_mark(&problem.tiles, data->labels, data->samples * (size_t)model->info.label_size);
+    uint64_t fingerprint = stair_gamp_fingerprint(model, options, data->samples) ^ mark;
+    stair_status status = stair_gamp_run_one(context, model, options, &problem, 0, 1, fingerprint, run);
     if (status != STAIR_OK) stair_gamp_result_destroy(result);
     return status;
 }
@@ -78,7 +101,8 @@ static void predict_sample(const predict_job *job, size_t i)
     }
     for (int k = 0; k < outputs; k++) {
         job->mean[i * (size_t)outputs + (size_t)k] = first[k];
-        job->deviation[i * (size_t)outputs + (size_t)k] = sqrt(fmax(0, second[k] - first[k] * first[k]) + info->noise);
+        job->deviation[i * (size_t)outputs + (size_t)k] =
+            sqrt(fmax(0, second[k] - first[k] * first[k]) + info->noise);
     }
     if (job->plugin) job->model->ops->forward(job->model, omega, job->plugin + i * (size_t)outputs, NULL);
 }
@@ -87,7 +111,8 @@ static stair_status predict_block(void *user, size_t block, int thread, stair_co
 {
     (void)thread, (void)local;
     const predict_job *job = user;
-    for (size_t i = block * job->samples / STAIR_GAMP_BLOCKS; i < (block + 1) * job->samples / STAIR_GAMP_BLOCKS; i++)
+    for (size_t i = block * job->samples / STAIR_GAMP_BLOCKS;
+         i < (block + 1) * job->samples / STAIR_GAMP_BLOCKS; i++)
         predict_sample(job, i);
     return STAIR_OK;
 }
@@ -110,16 +135,23 @@ stair_status stair_gamp_predict(stair_context *context, const stair_model *model
     STAIR_TRY(check_data(context, fresh));
     int cells = model->info.indices * model->info.tokens;
     double *omega = malloc((fresh->samples * (size_t)cells + 1) * sizeof(double));
-    predict_job job = {.model = model, .omega = omega, .samples = fresh->samples, .mean = mean, .deviation = deviation,
-                       .plugin = plugin, .normals = malloc(sizeof(double) * (size_t)(POINTS * cells))};
-    stair_status status = omega && job.normals ? STAIR_OK : stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+    predict_job job = {.model = model,
+                       .omega = omega,
+                       .samples = fresh->samples,
+                       .mean = mean,
+                       .deviation = deviation,
+                       .plugin = plugin,
+                       .normals = malloc(sizeof(double) * (size_t)(POINTS * cells))};
+    stair_status status =
+        omega && job.normals ? STAIR_OK : stair_fail(context, STAIR_NO_MEMORY, "out of memory");
     if (status == STAIR_OK) {
         double shift[CELLS];
         stair_tiles tiles = tiles_of(model, fresh);
         stair_rng_uniforms(run->seed, STAIR_RNG_SHIFT, (uint64_t)1 << 41, cells, shift);
         for (int n = 0; n < POINTS; n++) {
             stair_qmc_point(cells, POINTS, (uint64_t)n, shift, job.normals + n * cells);
-            for (int k = 0; k < cells; k++) job.normals[n * cells + k] = stair_qmc_normal(job.normals[n * cells + k]);
+            for (int k = 0; k < cells; k++)
+                job.normals[n * cells + k] = stair_qmc_normal(job.normals[n * cells + k]);
         }
         symmetric_root(model->info.indices, run->cov, model->info.prenoise, job.root);
         status = stair_gamp_project(context, &tiles, model->info.indices, run->weights, omega);

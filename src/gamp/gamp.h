@@ -46,54 +46,63 @@ typedef struct {
     const stair_gamp_problem *problem;
     int p, m, dim;
     size_t samples;
-    double scale;            /* 1/sqrt(D) */
+    double scale; /* 1/sqrt(D) */
     int iteration;
-    double *w;               /* (P, D) */
-    double c[STAIR_GAMP_SQUARE]; /* C, which is V */
-    double f[STAIR_GAMP_SQUARE]; /* F of the last step */
-    double damping;          /* d of the last step */
-    double cov_change;       /* largest relative change of a variance in it */
-    double *g, *o;           /* (N, P, M): last g, and the memory o before the last step */
-    double *next_g, *next_o; /* where a pass writes */
-    double *b;               /* (P, D): X^T g / sqrt(D) */
+    double *w;                    /* (P, D) */
+    double c[STAIR_GAMP_SQUARE];  /* C, which is V */
+    double f[STAIR_GAMP_SQUARE];  /* F of the last step */
+    double damping;               /* d of the last step */
+    double cov_change;            /* largest relative change of a variance in it */
+    double *g, *o;                /* (N, P, M): last g, and the memory o before the last step */
+    double *next_g, *next_o;      /* where a pass writes */
+    double *b;                    /* (P, D): X^T g / sqrt(D) */
     double a[STAIR_GAMP_SQUARE];  /* A */
     double gg[STAIR_GAMP_SQUARE]; /* (1/D) sum g g^T, which A equals on average */
     double channel_error;
-    double *sums;            /* (blocks, P, D) */
-    double seconds[3];       /* pass, drawing, channel: processor time */
-    double *full;            /* state of the variants that keep variances per entry */
+    double *sums;      /* (blocks, P, D) */
+    double seconds[3]; /* pass, drawing, channel: processor time */
+    double *full;      /* state of the variants that keep variances per entry */
 } stair_gamp_state;
 
 /* ---- problem.c --------------------------------------------------------------------------------- */
-stair_status stair_gamp_problem_draw(stair_context *context, const stair_model *model, const stair_gamp_options *options,
-                                     uint64_t seed, stair_gamp_problem *problem);
+stair_status stair_gamp_problem_draw(stair_context *context, const stair_model *model,
+                                     const stair_gamp_options *options, uint64_t seed,
+                                     stair_gamp_problem *problem);
 void stair_gamp_problem_destroy(stair_gamp_problem *problem);
 /* row p: scale * the normals of stream (seed, purpose, p) */
 void stair_gamp_draw_rows(uint64_t seed, int purpose, int rows, int dim, double scale, double *out);
 
 /* ---- state.c ----------------------------------------------------------------------------------- */
-stair_status stair_gamp_state_create(stair_context *context, const stair_model *model, const stair_gamp_options *options,
-                                     const stair_gamp_problem *problem, stair_gamp_state *state);
+stair_status stair_gamp_state_create(stair_context *context, const stair_model *model,
+                                     const stair_gamp_options *options, const stair_gamp_problem *problem,
+                                     stair_gamp_state *state);
 void stair_gamp_state_destroy(stair_gamp_state *state);
 void stair_gamp_state_start(stair_gamp_state *state, uint64_t seed);
 
-/* ---- pass.c: one pass over X.  Fills next_g, next_o, b, a, gg; nothing else changes when it fails. ----------- */
+/* ---- pass.c: one pass over X.  Fills next_g, next_o, b, a, gg; nothing else changes when it fails.
+ * ----------- */
 stair_status stair_gamp_pass(stair_context *context, stair_gamp_state *state);
 /* z (N, P, M) = X w^T / sqrt(D) */
-stair_status stair_gamp_project(stair_context *context, const stair_tiles *tiles, int indices, const double *w, double *z);
+stair_status stair_gamp_project(stair_context *context, const stair_tiles *tiles, int indices,
+                                const double *w, double *z);
 
-/* ---- step.c: the new W and C.  False when 1 + A is not positive: diverged. ----------------------------------- */
+/* ---- step.c: the new W and C.  False when 1 + A is not positive: diverged.
+ * ----------------------------------- */
 bool stair_gamp_update(stair_gamp_state *state, double *change);
 /* Pass and update, whatever the variant. */
-stair_status stair_gamp_iterate(stair_context *context, stair_gamp_state *state, double *change, bool *finite);
+stair_status stair_gamp_iterate(stair_context *context, stair_gamp_state *state, double *change,
+                                bool *finite);
 
-/* ---- full.c, relaxed_bp.c: whole iterations of the verification variants; `full` has the size they ask for ----- */
+/* ---- full.c, relaxed_bp.c: whole iterations of the verification variants; `full` has the size they ask for
+ * ----- */
 size_t stair_gamp_full_size(const stair_gamp_state *state);
 void stair_gamp_full_start(stair_gamp_state *state);
-stair_status stair_gamp_full_step(stair_context *context, stair_gamp_state *state, double *change, bool *finite);
+stair_status stair_gamp_full_step(stair_context *context, stair_gamp_state *state, double *change,
+                                  bool *finite);
 size_t stair_gamp_bp_size(const stair_gamp_state *state);
 void stair_gamp_bp_start(stair_gamp_state *state);
-stair_status stair_gamp_bp_step(stair_context *context, stair_gamp_state *state, double *change, bool *finite);
+stair_status stair_gamp_bp_step(stair_context *context, stair_gamp_state *state, double *change,
+                                bool *finite);
 /* C (P, P) = (1 + a)^-1, w (P) = C b; false when 1 + a is not positive. */
 bool stair_gamp_column(int p, const double *a, const double *b, double *cov, double *w);
 /* n samples of a tile as doubles */
@@ -109,7 +118,7 @@ typedef struct {
     double bayes, plugin, bayes_error, plugin_error;
 } stair_gamp_errors;
 /* Errors of prediction given the overlaps: t = W* W*^T/D, m = W W*^T/D, q = W W^T/D, v = C. */
-void stair_gamp_errors_at(const stair_model *model, int points, uint64_t seed, const double *t, const double *m,
-                          const double *q, const double *v, stair_gamp_errors *errors);
+void stair_gamp_errors_at(const stair_model *model, int points, uint64_t seed, const double *t,
+                          const double *m, const double *q, const double *v, stair_gamp_errors *errors);
 
 #endif

@@ -1,8 +1,9 @@
 /* What is known of W at an iteration: overlaps, their alignment with the teacher, errors of prediction.
  *
- * Given W and W*, a fresh sample enters the errors through Z = W* x/sqrt(D) and omega = W x/sqrt(D) alone, and these are
- * Gaussian with the overlaps as covariance.  So the errors on fresh data are averages over P x M Gaussians, no
- * sample of dimension D being needed; with U, U' independent given omega the Bayes predictor needs no inner loop:
+ * Given W and W*, a fresh sample enters the errors through Z = W* x/sqrt(D) and omega = W x/sqrt(D) alone,
+ * and these are Gaussian with the overlaps as covariance.  So the errors on fresh data are averages over P x
+ * M Gaussians, no sample of dimension D being needed; with U, U' independent given omega the Bayes predictor
+ * needs no inner loop:
  *
  *   Bayes    E|y|^2 - E<y, g(U) + g(U')> + E<g(U), g(U')>,   U, U' ~ N(omega, C + prenoise)
  *   plug-in  E|y - g(omega)|^2,                              y = g(Z + sqrt(prenoise) n)
@@ -66,7 +67,8 @@ static void layer_rotation(int p, int first, int n, const double *m, double *r)
         trace[1] += other[i] * block[i];
     }
     for (int i = 0; i < n; i++)
-        for (int j = 0; j < n; j++) r[(first + i) * p + first + j] = (trace[0] >= trace[1] ? best : other)[i * n + j];
+        for (int j = 0; j < n; j++)
+            r[(first + i) * p + first + j] = (trace[0] >= trace[1] ? best : other)[i * n + j];
 }
 
 /* Rows that may change sign or places do, the largest entries of m first. */
@@ -146,8 +148,8 @@ static void spread(int n, int m, const double *lower, const double *base, const 
         }
 }
 
-static void one_point(const stair_model *model, const double *joint, const double *rest, const double *normals,
-                      double *bayes, double *plugin)
+static void one_point(const stair_model *model, const double *joint, const double *rest,
+                      const double *normals, double *bayes, double *plugin)
 {
     int p = model->info.indices, m = model->info.tokens, size = p * m, outputs = model->info.label_size;
     double z[2 * CELLS], u[CELLS], y[LABEL], mean[LABEL], first[LABEL], second[LABEL];
@@ -165,11 +167,13 @@ static void one_point(const stair_model *model, const double *joint, const doubl
     }
 }
 
-void stair_gamp_errors_at(const stair_model *model, int points, uint64_t seed, const double *t, const double *m,
-                          const double *q, const double *v, stair_gamp_errors *errors)
+void stair_gamp_errors_at(const stair_model *model, int points, uint64_t seed, const double *t,
+                          const double *m, const double *q, const double *v, stair_gamp_errors *errors)
 {
-    int p = model->info.indices, n = 2 * p, size = p * model->info.tokens, each = (points + REPLICATES - 1) / REPLICATES;
-    double both[4 * STAIR_GAMP_SQUARE], joint[4 * STAIR_GAMP_SQUARE], wide[STAIR_GAMP_SQUARE], rest[STAIR_GAMP_SQUARE];
+    int p = model->info.indices, n = 2 * p, size = p * model->info.tokens,
+        each = (points + REPLICATES - 1) / REPLICATES;
+    double both[4 * STAIR_GAMP_SQUARE], joint[4 * STAIR_GAMP_SQUARE], wide[STAIR_GAMP_SQUARE],
+        rest[STAIR_GAMP_SQUARE];
     double bayes[REPLICATES] = {0}, plugin[REPLICATES] = {0}, shift[4 * CELLS], u[4 * CELLS];
     for (int i = 0; i < p; i++)
         for (int j = 0; j < p; j++) {

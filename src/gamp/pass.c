@@ -66,26 +66,31 @@ static void react(const stair_gamp_state *s, size_t first, size_t n, double *ome
         size_t at = (first + i) * cells;
         apply(s->p, s->m, s->f, s->g + at, now);
         for (size_t k = 0; k < cells; k++) {
-            double o = s->variant == STAIR_GAMP_NO_ONSAGER ? 0 : (1 - s->damping) * now[k] + s->damping * s->o[at + k];
+            double o = s->variant == STAIR_GAMP_NO_ONSAGER
+                           ? 0
+                           : (1 - s->damping) * now[k] + s->damping * s->o[at + k];
             s->next_o[at + k] = o;
             if (s->variant != STAIR_GAMP_PRINTED_ONSAGER) omega[i * cells + k] -= o;
         }
     }
 }
 
-static stair_status denoise(stair_context *local, const stair_gamp_state *s, size_t first, size_t n, scratch *room)
+static stair_status denoise(stair_context *local, const stair_gamp_state *s, size_t first, size_t n,
+                            scratch *room)
 {
     size_t cells = (size_t)(s->p * s->m), k = (size_t)s->model->info.label_size;
     stair_channel_result result = {.g = s->next_g + first * cells, .dg = room->dg, .error = room->error};
     const double *labels = s->problem->labels + first * k;
-    STAIR_TRY(stair_channel_evaluate(local, s->model, &s->channel, first, n, labels, room->omega, 1, s->c, &result));
+    STAIR_TRY(stair_channel_evaluate(local, s->model, &s->channel, first, n, labels, room->omega, 1, s->c,
+                                     &result));
     if (s->variant == STAIR_GAMP_PRINTED_ONSAGER) { /* omega of the print: its own g taken off */
         for (size_t i = 0; i < n; i++) {
             double own[STAIR_MAX_INDICES * STAIR_MAX_TOKENS];
             apply(s->p, s->m, s->c, result.g + i * cells, own);
             for (size_t j = 0; j < cells; j++) room->omega[i * cells + j] -= own[j];
         }
-        STAIR_TRY(stair_channel_evaluate(local, s->model, &s->channel, first, n, labels, room->omega, 1, s->c, &result));
+        STAIR_TRY(stair_channel_evaluate(local, s->model, &s->channel, first, n, labels, room->omega, 1, s->c,
+                                         &result));
     }
     for (size_t i = 0; i < n && s->variant == STAIR_GAMP_PRINTED_G; i++) { /* E[Z|y] = omega + V g_out */
         double own[STAIR_MAX_INDICES * STAIR_MAX_TOKENS];
@@ -95,7 +100,8 @@ static stair_status denoise(stair_context *local, const stair_gamp_state *s, siz
     return STAIR_OK;
 }
 
-static void add_moments(const stair_gamp_state *s, size_t first, size_t n, const scratch *room, block_sums *sums)
+static void add_moments(const stair_gamp_state *s, size_t first, size_t n, const scratch *room,
+                        block_sums *sums)
 {
     int p = s->p, m = s->m, pm = p * m;
     for (size_t i = 0; i < n; i++) {
@@ -203,8 +209,9 @@ stair_status stair_gamp_pass(stair_context *context, stair_gamp_state *state)
                     .w = stair_tile_weights(&state->problem->tiles, state->p, state->w),
                     .room = make_scratch(width, &state->problem->tiles, state->p),
                     .block = calloc(STAIR_GAMP_BLOCKS, sizeof *job.block)};
-    stair_status status = job.w && job.room && job.block ? stair_parallel(context, STAIR_GAMP_BLOCKS, pass_block, &job)
-                                                         : stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+    stair_status status = job.w && job.room && job.block
+                              ? stair_parallel(context, STAIR_GAMP_BLOCKS, pass_block, &job)
+                              : stair_fail(context, STAIR_NO_MEMORY, "out of memory");
     if (status == STAIR_OK) add_blocks(state, job.block);
     free(job.w);
     free_scratch(width, job.room);
@@ -230,13 +237,14 @@ static stair_status project_block(void *user, size_t block, int thread, stair_co
         size_t n = hi - first < most ? hi - first : most;
         const void *x = stair_tile_open(job->tiles, first, n, job->room[thread].tile);
         stair_tile_project(job->tiles, x, n, job->indices, job->w, job->room[thread].rows);
-        rows_to_cells(n, job->indices, job->tiles->tokens, 1 / sqrt((double)job->tiles->dim), job->room[thread].rows,
-                      job->z + first * cells);
+        rows_to_cells(n, job->indices, job->tiles->tokens, 1 / sqrt((double)job->tiles->dim),
+                      job->room[thread].rows, job->z + first * cells);
     }
     return STAIR_OK;
 }
 
-stair_status stair_gamp_project(stair_context *context, const stair_tiles *tiles, int indices, const double *w, double *z)
+stair_status stair_gamp_project(stair_context *context, const stair_tiles *tiles, int indices,
+                                const double *w, double *z)
 {
     int width = stair_parallel_width(context, STAIR_GAMP_BLOCKS);
     project_job job = {tiles, indices, stair_tile_weights(tiles, indices, w), z,

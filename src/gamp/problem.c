@@ -40,7 +40,8 @@ static void label_sample(const label_job *job, size_t i)
     if (info->prenoise > 0 || info->noise > 0)
         stair_rng_normals(job->seed, STAIR_RNG_NOISE, i, cells + outputs, noise);
     for (int k = 0; k < cells && info->prenoise > 0; k++) z[k] += sqrt(info->prenoise) * noise[k];
-    job->model->ops->forward(job->model, z, info->output_noisy ? label : NULL, info->output_noisy ? NULL : label);
+    job->model->ops->forward(job->model, z, info->output_noisy ? label : NULL,
+                             info->output_noisy ? NULL : label);
     for (int k = 0; k < outputs && info->output_noisy; k++) label[k] += sqrt(info->noise) * noise[cells + k];
 }
 
@@ -48,18 +49,21 @@ static stair_status label_block(void *user, size_t block, int thread, stair_cont
 {
     (void)thread, (void)local;
     const label_job *job = user;
-    for (size_t i = block * job->samples / STAIR_GAMP_BLOCKS; i < (block + 1) * job->samples / STAIR_GAMP_BLOCKS; i++)
+    for (size_t i = block * job->samples / STAIR_GAMP_BLOCKS;
+         i < (block + 1) * job->samples / STAIR_GAMP_BLOCKS; i++)
         label_sample(job, i);
     return STAIR_OK;
 }
 
-static stair_status draw_labels(stair_context *context, const stair_model *model, uint64_t seed, stair_gamp_problem *problem)
+static stair_status draw_labels(stair_context *context, const stair_model *model, uint64_t seed,
+                                stair_gamp_problem *problem)
 {
     size_t n = problem->tiles.samples, cells = (size_t)(model->info.indices * model->info.tokens);
     double *z = malloc((n * cells + 1) * sizeof(double));
     if (!z) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
     label_job job = {model, seed, n, z, problem->own_labels};
-    stair_status status = stair_gamp_project(context, &problem->tiles, model->info.indices, problem->teacher, z);
+    stair_status status =
+        stair_gamp_project(context, &problem->tiles, model->info.indices, problem->teacher, z);
     if (status == STAIR_OK) status = stair_parallel(context, STAIR_GAMP_BLOCKS, label_block, &job);
     free(z);
     return status;
@@ -68,22 +72,25 @@ static stair_status draw_labels(stair_context *context, const stair_model *model
 static void draw_side(double lambda, uint64_t seed, int p, int dim, stair_gamp_problem *problem)
 {
     stair_gamp_draw_rows(seed, STAIR_RNG_SIDE, p, dim, sqrt(1 - lambda), problem->side);
-    for (size_t i = 0; i < (size_t)p * (size_t)dim; i++) problem->side[i] += sqrt(lambda) * problem->teacher[i];
+    for (size_t i = 0; i < (size_t)p * (size_t)dim; i++)
+        problem->side[i] += sqrt(lambda) * problem->teacher[i];
 }
 
-static stair_status allocate(stair_context *context, const stair_model *model, const stair_gamp_options *options,
-                             stair_gamp_problem *problem)
+static stair_status allocate(stair_context *context, const stair_model *model,
+                             const stair_gamp_options *options, stair_gamp_problem *problem)
 {
     const stair_tiles *t = &problem->tiles;
     size_t weights = (size_t)model->info.indices * (size_t)options->dim, k = (size_t)model->info.label_size;
     size_t row = (size_t)t->tokens * (size_t)t->dim * (t->single ? sizeof(float) : sizeof(double));
     problem->teacher = malloc(weights * sizeof(double));
     problem->side = options->side > 0 ? malloc(weights * sizeof(double)) : NULL;
-    problem->own_labels = t->samples < SIZE_MAX / 16 / k ? malloc((t->samples * k + 1) * sizeof(double)) : NULL;
+    problem->own_labels =
+        t->samples < SIZE_MAX / 16 / k ? malloc((t->samples * k + 1) * sizeof(double)) : NULL;
     if (!options->regenerate)
         problem->stored = t->samples < SIZE_MAX / 2 / row ? stair_tiles_memory(t->samples * row) : NULL;
     if (!options->regenerate && !problem->stored)
-        return stair_fail(context, STAIR_NO_MEMORY, "no memory for %zu samples of %d tokens in dimension %d; regenerate needs none",
+        return stair_fail(context, STAIR_NO_MEMORY,
+                          "no memory for %zu samples of %d tokens in dimension %d; regenerate needs none",
                           t->samples, t->tokens, t->dim);
     if (!problem->teacher || (options->side > 0 && !problem->side) || !problem->own_labels)
         return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
@@ -91,8 +98,9 @@ static stair_status allocate(stair_context *context, const stair_model *model, c
     return STAIR_OK;
 }
 
-stair_status stair_gamp_problem_draw(stair_context *context, const stair_model *model, const stair_gamp_options *options,
-                                     uint64_t seed, stair_gamp_problem *problem)
+stair_status stair_gamp_problem_draw(stair_context *context, const stair_model *model,
+                                     const stair_gamp_options *options, uint64_t seed,
+                                     stair_gamp_problem *problem)
 {
     int p = model->info.indices;
     *problem = (stair_gamp_problem){.tiles = {.dim = options->dim,

@@ -1,11 +1,12 @@
 /* Relaxed belief propagation, from which GAMP is derived: a message for every weight and sample.
  *
  *   omega^mu_i = sum_(j != i) x_jm W_(j->mu) / sqrt(D),   V^mu_i = (1/D) sum_(j != i) (x_jm)^2 C_(j->mu)
- *   B_(mu->i)  = sum_m x_im g_m / sqrt(D),                A_(mu->i) = -(1/D) sum_m (x_im)^2 dg_mm,   g, dg at omega^mu_i, V^mu_i
- *   C_(i->mu)  = (1 + sum_(nu != mu) A_(nu->i))^-1,       W_(i->mu) = C_(i->mu) sum_(nu != mu) B_(nu->i)
+ *   B_(mu->i)  = sum_m x_im g_m / sqrt(D),                A_(mu->i) = -(1/D) sum_m (x_im)^2 dg_mm,   g, dg at
+ * omega^mu_i, V^mu_i C_(i->mu)  = (1 + sum_(nu != mu) A_(nu->i))^-1,       W_(i->mu) = C_(i->mu) sum_(nu !=
+ * mu) B_(nu->i)
  *
- * The posterior of W_i has all nu.  N D evaluations of the channel in each iteration: small problems only.  V is averaged
- * over the tokens of a sample, as in full.c. */
+ * The posterior of W_i has all nu.  N D evaluations of the channel in each iteration: small problems only.  V
+ * is averaged over the tokens of a sample, as in full.c. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,9 +14,15 @@
 #include "gamp/gamp.h"
 
 /* messages of pair (mu, i) are at [mu*D + i]: W (P), C (P, P), B (P), A (P, P) */
-static size_t stride(const stair_gamp_state *s) { return (size_t)(2 * s->p + 2 * s->p * s->p); }
+static size_t stride(const stair_gamp_state *s)
+{
+    return (size_t)(2 * s->p + 2 * s->p * s->p);
+}
 
-size_t stair_gamp_bp_size(const stair_gamp_state *s) { return s->samples * (size_t)s->dim * stride(s) + 1; }
+size_t stair_gamp_bp_size(const stair_gamp_state *s)
+{
+    return s->samples * (size_t)s->dim * stride(s) + 1;
+}
 
 void stair_gamp_bp_start(stair_gamp_state *s)
 {
@@ -28,14 +35,15 @@ void stair_gamp_bp_start(stair_gamp_state *s)
 }
 
 typedef struct {
-    double *x;               /* (M, D) of one sample */
+    double *x;                           /* (M, D) of one sample */
     double *omega, *v, *g, *dg, *labels; /* (D, ...): the cavities of one sample */
     void *tile;
 } bp_room;
 
 static stair_status allocate(stair_context *context, const stair_gamp_state *s, bp_room *room)
 {
-    size_t cells = (size_t)(s->p * s->m), square = (size_t)(s->p * s->p), dim = (size_t)s->dim, k = (size_t)s->model->info.label_size;
+    size_t cells = (size_t)(s->p * s->m), square = (size_t)(s->p * s->p), dim = (size_t)s->dim,
+           k = (size_t)s->model->info.label_size;
     room->x = malloc(dim * ((size_t)s->m + 2 * cells + square + cells * cells + k) * sizeof(double));
     room->tile = malloc(stair_tile_bytes(&s->problem->tiles));
     if (!room->x || !room->tile) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
@@ -56,7 +64,8 @@ static void cavities(const stair_gamp_state *s, const double *messages, bp_room 
     for (int sign = 1; sign >= -1; sign -= 2)
         for (size_t j = 0; j < dim; j++) {
             const double *w = messages + j * stride(s), *c = w + p;
-            double *omega_j = sign > 0 ? omega : room->omega + j * cells, *v_j = sign > 0 ? v : room->v + j * square;
+            double *omega_j = sign > 0 ? omega : room->omega + j * cells,
+                   *v_j = sign > 0 ? v : room->v + j * square;
             if (sign < 0) {
                 memcpy(omega_j, omega, cells * sizeof(double));
                 memcpy(v_j, v, square * sizeof(double));
@@ -77,9 +86,11 @@ static stair_status sample_messages(stair_context *context, stair_gamp_state *s,
     double *messages = s->full + mu * dim * stride(s);
     stair_gamp_widen(tiles, stair_tile_open(tiles, mu, 1, room->tile), 1, room->x);
     cavities(s, messages, room);
-    for (size_t i = 0; i < dim; i++) memcpy(room->labels + i * k_label, s->problem->labels + mu * k_label, k_label * sizeof(double));
+    for (size_t i = 0; i < dim; i++)
+        memcpy(room->labels + i * k_label, s->problem->labels + mu * k_label, k_label * sizeof(double));
     stair_channel_result result = {.g = room->g, .dg = room->dg};
-    STAIR_TRY(stair_channel_evaluate(context, s->model, &s->channel, mu * dim, dim, room->labels, room->omega, dim, room->v, &result));
+    STAIR_TRY(stair_channel_evaluate(context, s->model, &s->channel, mu * dim, dim, room->labels, room->omega,
+                                     dim, room->v, &result));
     for (size_t i = 0; i < dim; i++) {
         double *b = messages + i * stride(s) + p + p * p, *a = b + p;
         const double *g = room->g + i * (size_t)pm, *dg = room->dg + i * (size_t)(pm * pm);
@@ -100,7 +111,8 @@ static bool column_messages(stair_gamp_state *s, size_t i, double *moved, double
 {
     int p = s->p;
     size_t dim = (size_t)s->dim;
-    double a[STAIR_GAMP_SQUARE] = {0}, b[STAIR_MAX_INDICES] = {0}, cov[STAIR_GAMP_SQUARE], w[STAIR_MAX_INDICES];
+    double a[STAIR_GAMP_SQUARE] = {0}, b[STAIR_MAX_INDICES] = {0}, cov[STAIR_GAMP_SQUARE],
+           w[STAIR_MAX_INDICES];
     for (size_t mu = 0; mu < s->samples; mu++) {
         const double *from = s->full + (mu * dim + i) * stride(s) + p + p * p;
         for (int k = 0; k < p; k++) b[k] += from[k];
@@ -128,7 +140,8 @@ stair_status stair_gamp_bp_step(stair_context *context, stair_gamp_state *s, dou
 {
     bp_room room = {0};
     stair_status status = allocate(context, s, &room);
-    for (size_t mu = 0; mu < s->samples && status == STAIR_OK; mu++) status = sample_messages(context, s, mu, &room);
+    for (size_t mu = 0; mu < s->samples && status == STAIR_OK; mu++)
+        status = sample_messages(context, s, mu, &room);
     free(room.x);
     free(room.tile);
     if (status != STAIR_OK) return status;

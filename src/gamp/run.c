@@ -10,13 +10,14 @@
 #include "train/runs.h"
 #include "train/state_file.h"
 
-static const char *const variants[] = {"gamp", "full", "bp", "no-onsager", "printed-onsager", "printed-g", "printed-side", NULL};
+static const char *const variants[] = {"gamp",      "full",         "bp", "no-onsager", "printed-onsager",
+                                       "printed-g", "printed-side", NULL};
 static const char *const stops[] = {"", "converged", "perfect", "zero", "iterations", "diverged"};
 enum { GOES_ON, CONVERGED, PERFECT, ZERO, ITERATIONS, DIVERGED };
 
 #define MOST_MESSAGES 1e7
-#define SETTLED       0.01  /* relative change of a variance that still shrinks towards perfect recovery is larger */
-#define NOTHING       1e-12 /* mean square of W that counts as zero */
+#define SETTLED       0.01 /* variances that still shrink towards perfect recovery change by more */
+#define NOTHING 1e-12      /* mean square of W that counts as zero */
 
 int stair_gamp_variant_of(const char *name)
 {
@@ -43,34 +44,48 @@ stair_gamp_options stair_gamp_defaults(void)
 
 stair_status stair_gamp_check(stair_context *context, const stair_gamp_options *o)
 {
-    if (o->dim < 1 || o->dim > 1 << 24) return stair_refuse_number(context, "dim", "between 1 and 2^24", o->dim);
-    if (!(o->alpha >= 0) || o->alpha > 1e9) return stair_refuse_number(context, "alpha", "between 0 and 1e9", o->alpha);
-    if (o->alpha * o->dim > 1e12) return stair_refuse_number(context, "alpha * dim", "at most 1e12", o->alpha * o->dim);
+    if (o->dim < 1 || o->dim > 1 << 24)
+        return stair_refuse_number(context, "dim", "between 1 and 2^24", o->dim);
+    if (!(o->alpha >= 0) || o->alpha > 1e9)
+        return stair_refuse_number(context, "alpha", "between 0 and 1e9", o->alpha);
+    if (o->alpha * o->dim > 1e12)
+        return stair_refuse_number(context, "alpha * dim", "at most 1e12", o->alpha * o->dim);
     if (stair_gamp_variant_of(o->variant) < 0) {
         const char *near = o->variant ? stair_closest(o->variant, variants) : NULL;
-        return stair_fail(context, STAIR_BAD_INPUT, "variant cannot be '%.40s'; did you mean %s?", o->variant ? o->variant : "",
-                          near ? near : variants[0]);
+        return stair_fail(context, STAIR_BAD_INPUT, "variant cannot be '%.40s'; did you mean %s?",
+                          o->variant ? o->variant : "", near ? near : variants[0]);
     }
     int variant = stair_gamp_variant_of(o->variant);
     if ((variant == STAIR_GAMP_FULL || variant == STAIR_GAMP_BP) && (o->side > 0 || o->damping > 0))
-        return stair_fail(context, STAIR_BAD_INPUT, "variant %s knows neither side information nor damping", o->variant);
+        return stair_fail(context, STAIR_BAD_INPUT, "variant %s knows neither side information nor damping",
+                          o->variant);
     if (variant == STAIR_GAMP_BP && o->alpha * o->dim * o->dim > MOST_MESSAGES)
-        return stair_refuse_number(context, "alpha * dim^2", "at most 1e7 for variant bp", o->alpha * o->dim * o->dim);
-    if (!(o->start >= 0) || !isfinite(o->start)) return stair_refuse_number(context, "start", "finite and not negative", o->start);
+        return stair_refuse_number(context, "alpha * dim^2", "at most 1e7 for variant bp",
+                                   o->alpha * o->dim * o->dim);
+    if (!(o->start >= 0) || !isfinite(o->start))
+        return stair_refuse_number(context, "start", "finite and not negative", o->start);
     if (!(o->start_overlap >= 0 && o->start_overlap < 1))
         return stair_refuse_number(context, "start-overlap", "between 0 and 1, 1 excluded", o->start_overlap);
-    if (!(o->side >= 0 && o->side < 1)) return stair_refuse_number(context, "side", "between 0 and 1, 1 excluded", o->side);
+    if (!(o->side >= 0 && o->side < 1))
+        return stair_refuse_number(context, "side", "between 0 and 1, 1 excluded", o->side);
     if (o->side > 0 && o->start_overlap > 0)
-        return stair_fail(context, STAIR_BAD_INPUT, "side information gives the first estimate; start-overlap has no place beside it");
-    if (!(o->damping >= 0 && o->damping < 1)) return stair_refuse_number(context, "damping", "between 0 and 1, 1 excluded", o->damping);
-    if (o->max_iterations < 0) return stair_refuse_number(context, "max-iterations", "at least 0", o->max_iterations);
-    if (!(o->tolerance > 0 && o->tolerance < 1)) return stair_refuse_number(context, "tolerance", "between 0 and 1", o->tolerance);
-    if (!(o->perfect > 0 && o->perfect < 1)) return stair_refuse_number(context, "perfect", "between 0 and 1", o->perfect);
+        return stair_fail(context, STAIR_BAD_INPUT,
+                          "side information gives the first estimate; start-overlap has no place beside it");
+    if (!(o->damping >= 0 && o->damping < 1))
+        return stair_refuse_number(context, "damping", "between 0 and 1, 1 excluded", o->damping);
+    if (o->max_iterations < 0)
+        return stair_refuse_number(context, "max-iterations", "at least 0", o->max_iterations);
+    if (!(o->tolerance > 0 && o->tolerance < 1))
+        return stair_refuse_number(context, "tolerance", "between 0 and 1", o->tolerance);
+    if (!(o->perfect > 0 && o->perfect < 1))
+        return stair_refuse_number(context, "perfect", "between 0 and 1", o->perfect);
     if (!(o->precision >= 1e-13 && o->precision <= 1))
         return stair_refuse_number(context, "precision", "between 1e-13 and 1", o->precision);
     if (o->test < 8) return stair_refuse_number(context, "test", "at least 8", o->test);
-    if (o->seeds < 1 || o->seeds > 100000) return stair_refuse_number(context, "seeds", "between 1 and 100000", o->seeds);
-    if (o->resume && !o->checkpoint) return stair_fail(context, STAIR_BAD_INPUT, "resume needs a checkpoint file");
+    if (o->seeds < 1 || o->seeds > 100000)
+        return stair_refuse_number(context, "seeds", "between 1 and 100000", o->seeds);
+    if (o->resume && !o->checkpoint)
+        return stair_fail(context, STAIR_BAD_INPUT, "resume needs a checkpoint file");
     return STAIR_OK;
 }
 
@@ -122,7 +137,8 @@ static void fill_record(one_run *run, double change)
     stair_gamp_run *out = run->out;
     int p = s->p, last = out->count - 1;
     size_t square = (size_t)(p * p);
-    double *q = out->q + (size_t)last * square, *m = out->m + (size_t)last * square, *v = out->v + (size_t)last * square;
+    double *q = out->q + (size_t)last * square, *m = out->m + (size_t)last * square,
+           *v = out->v + (size_t)last * square;
     double *cosine = out->cosine + (size_t)last * (size_t)p, trace = 0;
     stair_gamp_errors errors = {NAN, NAN, NAN, NAN};
     memcpy(v, s->c, square * sizeof(double));
@@ -139,9 +155,13 @@ static void fill_record(one_run *run, double change)
             cosine[i] = norm > 0 ? m[i * (p + 1)] / norm : 0;
         }
     }
-    out->history[last] = (stair_gamp_record){.change = change, .damping = s->damping, .mismatch = fabs(trace) / p,
-                                             .bayes = errors.bayes, .plugin = errors.plugin,
-                                             .bayes_error = errors.bayes_error, .plugin_error = errors.plugin_error,
+    out->history[last] = (stair_gamp_record){.change = change,
+                                             .damping = s->damping,
+                                             .mismatch = fabs(trace) / p,
+                                             .bayes = errors.bayes,
+                                             .plugin = errors.plugin,
+                                             .bayes_error = errors.bayes_error,
+                                             .plugin_error = errors.plugin_error,
                                              .channel_error = s->channel_error};
 }
 
@@ -149,7 +169,9 @@ static int why_stop(const one_run *run, double change)
 {
     const stair_gamp_state *s = &run->state;
     double values[STAIR_MAX_INDICES], vectors[STAIR_GAMP_SQUARE], square = 0;
-    for (int i = 0; i < s->p; i++) square += run->out->q[(size_t)(run->out->count - 1) * (size_t)(s->p * s->p) + (size_t)(i * (s->p + 1))];
+    for (int i = 0; i < s->p; i++)
+        square +=
+            run->out->q[(size_t)(run->out->count - 1) * (size_t)(s->p * s->p) + (size_t)(i * (s->p + 1))];
     stair_matrix_eigen(s->p, s->c, values, vectors);
     if (values[s->p - 1] < s->options->perfect) return PERFECT;
     if (s->iteration && square / s->p < NOTHING) return ZERO;
@@ -203,10 +225,12 @@ static stair_status restore(one_run *run, bool *found)
         stair_state_get(&file, s->f, sizeof s->f);
         stair_state_get(&file, s->seconds, sizeof s->seconds);
         stair_state_get(&file, s->w, (size_t)s->p * (size_t)s->dim * sizeof(double));
-        size_t cells = run->stop == GOES_ON ? s->samples * (size_t)(s->p * s->m) : 0, square = (size_t)(s->p * s->p);
+        size_t cells = run->stop == GOES_ON ? s->samples * (size_t)(s->p * s->m) : 0,
+               square = (size_t)(s->p * s->p);
         stair_state_get(&file, s->g, cells * sizeof(double));
         stair_state_get(&file, s->o, cells * sizeof(double));
-        while (status == STAIR_OK && !file.failed && out->count < count) status = grow(run->context, out, s->p);
+        while (status == STAIR_OK && !file.failed && out->count < count)
+            status = grow(run->context, out, s->p);
         if (status == STAIR_OK && !file.failed) {
             size_t n = (size_t)count;
             stair_state_get(&file, out->history, n * sizeof *out->history);
@@ -223,7 +247,10 @@ static stair_status restore(one_run *run, bool *found)
 }
 
 /* The verification variants are small: they start again. */
-static bool resumable(const one_run *run) { return run->state.variant != STAIR_GAMP_FULL && run->state.variant != STAIR_GAMP_BP; }
+static bool resumable(const one_run *run)
+{
+    return run->state.variant != STAIR_GAMP_FULL && run->state.variant != STAIR_GAMP_BP;
+}
 
 static stair_status iterate(one_run *run, relay *progress)
 {
@@ -239,13 +266,15 @@ static stair_status iterate(one_run *run, relay *progress)
             finite = false;
         }
         if (status != STAIR_OK) {
-            if (run->file && status == STAIR_FAILED && resumable(run)) STAIR_TRY(save(run)); /* stopped on request */
+            if (run->file && status == STAIR_FAILED && resumable(run))
+                STAIR_TRY(save(run)); /* stopped on request */
             return status;
         }
         STAIR_TRY(grow(run->context, run->out, s->p));
         fill_record(run, change);
         run->stop = finite ? why_stop(run, change) : DIVERGED;
-        if (run->file && resumable(run) && run->stop == GOES_ON && stair_seconds() - run->saved > s->options->checkpoint_every)
+        if (run->file && resumable(run) && run->stop == GOES_ON &&
+            stair_seconds() - run->saved > s->options->checkpoint_every)
             STAIR_TRY(save(run));
     }
     return STAIR_OK;
@@ -279,16 +308,18 @@ static stair_status finish(one_run *run, double begun)
     out->pass_seconds = s->seconds[0];
     out->draw_seconds = s->seconds[1];
     out->channel_seconds = s->seconds[2];
-    out->rest_seconds = fmax(0, (stair_seconds() - begun) * stair_context_threads(run->context) - s->seconds[0] - s->seconds[1] - s->seconds[2]);
+    out->rest_seconds = fmax(0, (stair_seconds() - begun) * stair_context_threads(run->context) -
+                                    s->seconds[0] - s->seconds[1] - s->seconds[2]);
     return STAIR_OK;
 }
 
-stair_status stair_gamp_run_one(stair_context *context, const stair_model *model, const stair_gamp_options *options,
-                                const stair_gamp_problem *problem, size_t number, int runs, uint64_t fingerprint,
-                                stair_gamp_run *out)
+stair_status stair_gamp_run_one(stair_context *context, const stair_model *model,
+                                const stair_gamp_options *options, const stair_gamp_problem *problem,
+                                size_t number, int runs, uint64_t fingerprint, stair_gamp_run *out)
 {
     relay progress = {.outer = context, .done = (double)number, .total = runs};
-    stair_context inner = {.threads = context->threads, .progress = relay_progress, .progress_user = &progress};
+    stair_context inner = {
+        .threads = context->threads, .progress = relay_progress, .progress_user = &progress};
     one_run run = {.context = &inner, .out = out, .fingerprint = fingerprint, .saved = stair_seconds()};
     char *file = options->checkpoint ? stair_state_name(options->checkpoint, number) : NULL;
     double begun = stair_seconds();
@@ -308,15 +339,16 @@ stair_status stair_gamp_run_one(stair_context *context, const stair_model *model
 uint64_t stair_gamp_fingerprint(const stair_model *model, const stair_gamp_options *o, size_t samples)
 {
     char text[768];
-    snprintf(text, sizeof text, "gamp %s %d %.17g %zu %s %.17g %.17g %.17g %.17g %d %d %.17g %.17g %.17g %d %d %llu",
-             stair_model_spec(model), o->dim, o->alpha, samples, o->variant, o->start, o->start_overlap, o->side, o->damping,
-             o->adaptive, o->max_iterations, o->tolerance, o->perfect, o->precision, o->wide, o->test,
-             (unsigned long long)o->seed);
+    snprintf(text, sizeof text,
+             "gamp %s %d %.17g %zu %s %.17g %.17g %.17g %.17g %d %d %.17g %.17g %.17g %d %d %llu",
+             stair_model_spec(model), o->dim, o->alpha, samples, o->variant, o->start, o->start_overlap,
+             o->side, o->damping, o->adaptive, o->max_iterations, o->tolerance, o->perfect, o->precision,
+             o->wide, o->test, (unsigned long long)o->seed);
     return stair_state_fingerprint(text);
 }
 
-stair_status stair_gamp_result_create(stair_context *context, const stair_model *model, int runs, int dim, size_t samples,
-                                      stair_gamp_result **result)
+stair_status stair_gamp_result_create(stair_context *context, const stair_model *model, int runs, int dim,
+                                      size_t samples, stair_gamp_result **result)
 {
     *result = calloc(1, sizeof **result);
     if (*result) (*result)->run = calloc((size_t)runs, sizeof *(*result)->run);
@@ -366,7 +398,8 @@ stair_status stair_gamp(stair_context *context, const stair_model *model, const 
         run->alpha = options->alpha;
         status = stair_gamp_problem_draw(context, model, options, run->seed, &problem);
         if (status != STAIR_OK) break;
-        status = stair_gamp_run_one(context, model, options, &problem, (size_t)k, options->seeds, fingerprint, run);
+        status = stair_gamp_run_one(context, model, options, &problem, (size_t)k, options->seeds, fingerprint,
+                                    run);
         stair_gamp_problem_destroy(&problem);
     }
     if (status != STAIR_OK) stair_gamp_result_destroy(result);

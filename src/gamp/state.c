@@ -1,9 +1,9 @@
 /* Memory of a run, and where it starts.
  *
- *   random            W = s n,                        C = 1         (s = 1/sqrt(D): overlap and self-overlap are both of
- *                                                                    order 1/D, as side information lambda = 1/D would have it)
- *   overlap q         W = q W* + sqrt(q (1-q)) n,     C = 1 - q     the posterior given a noisy look at W*, then forgotten
- *   side information  W = sqrt(l) S,                  C = 1 - l     kept in every update
+ *   random            W = s n,                        C = 1         (s = 1/sqrt(D): overlap and self-overlap
+ * are both of order 1/D, as side information lambda = 1/D would have it) overlap q         W = q W* + sqrt(q
+ * (1-q)) n,     C = 1 - q     the posterior given a noisy look at W*, then forgotten side information  W =
+ * sqrt(l) S,                  C = 1 - l     kept in every update
  */
 #include <math.h>
 #include <stdlib.h>
@@ -12,8 +12,9 @@
 #include "core/rng.h"
 #include "gamp/gamp.h"
 
-stair_status stair_gamp_state_create(stair_context *context, const stair_model *model, const stair_gamp_options *options,
-                                     const stair_gamp_problem *problem, stair_gamp_state *state)
+stair_status stair_gamp_state_create(stair_context *context, const stair_model *model,
+                                     const stair_gamp_options *options, const stair_gamp_problem *problem,
+                                     stair_gamp_state *state)
 {
     const stair_model_info *info = &model->info;
     size_t n = problem->tiles.samples, cells = (size_t)(info->indices * info->tokens);
@@ -37,9 +38,13 @@ stair_status stair_gamp_state_create(stair_context *context, const stair_model *
     state->o = calloc(n * cells + 1, sizeof(double));
     state->next_g = calloc(n * cells + 1, sizeof(double));
     state->next_o = calloc(n * cells + 1, sizeof(double));
-    size_t more = state->variant == STAIR_GAMP_FULL ? stair_gamp_full_size(state) : state->variant == STAIR_GAMP_BP ? stair_gamp_bp_size(state) : 1;
+    size_t more = state->variant == STAIR_GAMP_FULL ? stair_gamp_full_size(state)
+                  : state->variant == STAIR_GAMP_BP ? stair_gamp_bp_size(state)
+                                                    : 1;
     state->full = calloc(more, sizeof(double));
-    if (state->w && state->b && state->sums && state->g && state->o && state->next_g && state->next_o && state->full) return STAIR_OK;
+    if (state->w && state->b && state->sums && state->g && state->o && state->next_g && state->next_o &&
+        state->full)
+        return STAIR_OK;
     stair_gamp_state_destroy(state);
     return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
 }

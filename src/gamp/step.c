@@ -2,10 +2,10 @@
  *
  *   f = (1 + (1-l) A)^-1 (sqrt(l) S + (1-l) b),   F = (1-l) (1 + (1-l) A)^-1
  *
- * Adaptive damping: the self-overlap tr(f f^T/D) and what the variance says of it, tr(1 - F), agree within a few
- * times D^-1/2 per index as long as state evolution holds.  Where they disagree by x more than 5 D^-1/2, the share of the
- * old estimate is at least x^2 / (x^2 + 0.01).  A random start needs this in its first steps: it is all noise, and
- * amplified noise looks like a large estimate. */
+ * Adaptive damping: the self-overlap tr(f f^T/D) and what the variance says of it, tr(1 - F), agree within a
+ * few times D^-1/2 per index as long as state evolution holds.  Where they disagree by x more than 5 D^-1/2,
+ * the share of the old estimate is at least x^2 / (x^2 + 0.01).  A random start needs this in its first
+ * steps: it is all noise, and amplified noise looks like a large estimate. */
 #include <math.h>
 #include <string.h>
 
@@ -76,7 +76,8 @@ static double damping_for(const stair_gamp_state *s, const double *f)
     if (!s->options->adaptive) return s->options->damping;
     double said = 1;
     for (int i = 0; i < s->p; i++) said -= f[i * (s->p + 1)] / s->p;
-    double x = fmax(0, fabs(mean_square(s, s->b) - said) - ADAPTIVE_SIGMAS * s->scale), least = x * x / (x * x + ADAPTIVE_SCALE2);
+    double x = fmax(0, fabs(mean_square(s, s->b) - said) - ADAPTIVE_SIGMAS * s->scale),
+           least = x * x / (x * x + ADAPTIVE_SCALE2);
     return fmin(MOST_DAMPING, fmax(s->options->damping, least));
 }
 

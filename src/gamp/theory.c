@@ -1,15 +1,16 @@
 /* State evolution of the algorithm as it is run, for any start and damping: a population of samples with
  * D infinite.
  *
- * omega^0, omega^1, ... and Z are jointly Gaussian per token, with covariances M_t = E[W^t W*^T] and G_ts = E[W^t W^sT]
- * (P x P).  What the next estimate is made of follows from averages over the population:
+ * omega^0, omega^1, ... and Z are jointly Gaussian per token, with covariances M_t = E[W^t W*^T] and G_ts =
+ * E[W^t W^sT] (P x P).  What the next estimate is made of follows from averages over the population:
  *
- *   A_t = -alpha E sum_m dg_mm,   S_ts = alpha E sum_m g^t_m g^s_m^T,   mu_t = alpha E sum_m g^t_m Z_m^T + A_t M_t  (Stein)
- *   b^t = mu_t W* + e_t,  E e_t e_s^T = S_ts;   f = F b^t + H S,   W^(t+1) = (1-d) f + d W^t
+ *   A_t = -alpha E sum_m dg_mm,   S_ts = alpha E sum_m g^t_m g^s_m^T,   mu_t = alpha E sum_m g^t_m Z_m^T +
+ * A_t M_t  (Stein) b^t = mu_t W* + e_t,  E e_t e_s^T = S_ts;   f = F b^t + H S,   W^(t+1) = (1-d) f + d W^t
  *
- * with S the side information, F and H as in step.c.  On the Nishimori line (a start that is a posterior mean, no
- * damping) M_t = G_tt = 1 - V_t and this is the recursion for Q of the paper; a random start or damping leaves the
- * line, and the past of omega enters through G.  Reference: Javanmard, Montanari, Information and Inference 2 (2013).
+ * with S the side information, F and H as in step.c.  On the Nishimori line (a start that is a posterior
+ * mean, no damping) M_t = G_tt = 1 - V_t and this is the recursion for Q of the paper; a random start or
+ * damping leaves the line, and the past of omega enters through G.  Reference: Javanmard, Montanari,
+ * Information and Inference 2 (2013).
  *
  * Z and the first noise are points of a randomly shifted lattice; independent replicates give the error. */
 #include <math.h>
@@ -47,15 +48,22 @@ typedef struct {
     double *inverse, *f;  /* (count, P, P): of root_tt; F of every step */
 } population;
 
-static double *at(const population *x, double *a, int t, int u) { return a + ((size_t)t * (size_t)x->count + (size_t)u) * (size_t)(x->p * x->p); }
-static double *of(const population *x, double *a, int t) { return a + (size_t)t * (size_t)(x->p * x->p); }
+static double *at(const population *x, double *a, int t, int u)
+{
+    return a + ((size_t)t * (size_t)x->count + (size_t)u) * (size_t)(x->p * x->p);
+}
+static double *of(const population *x, double *a, int t)
+{
+    return a + (size_t)t * (size_t)(x->p * x->p);
+}
 
 /* out (P, P) += scale * a b, or a b^T */
 static void multiply(int p, double scale, const double *a, const double *b, bool transposed, double *out)
 {
     for (int i = 0; i < p; i++)
         for (int j = 0; j < p; j++)
-            for (int k = 0; k < p; k++) out[i * p + j] += scale * a[i * p + k] * (transposed ? b[j * p + k] : b[k * p + j]);
+            for (int k = 0; k < p; k++)
+                out[i * p + j] += scale * a[i * p + k] * (transposed ? b[j * p + k] : b[k * p + j]);
 }
 
 /* symmetric root of a, and its pseudo-inverse */
@@ -83,7 +91,8 @@ static void condition(population *x, int t)
     for (int k = first; k <= t; k++) {
         memcpy(rest, at(x, x->big_g, t, k), size);
         multiply(p, -1, of(x, x->mm, t), of(x, x->mm, k), true, rest);
-        for (int j = first; j < k; j++) multiply(p, -1, at(x, x->root, t, j), at(x, x->root, k, j), true, rest);
+        for (int j = first; j < k; j++)
+            multiply(p, -1, at(x, x->root, t, j), at(x, x->root, k, j), true, rest);
         if (k == t) break;
         memset(at(x, x->root, t, k), 0, size);
         multiply(p, 1, rest, of(x, x->inverse, k), false, at(x, x->root, t, k));
@@ -107,7 +116,8 @@ static void draw_omega(population *x, int t)
         double *omega = x->omega + (size_t)i * cells;
         add_product(x->p, x->m, of(x, x->mm, t), x->z + (size_t)i * cells, omega);
         for (int k = x->past ? 0 : t; k <= t; k++) /* without a past the noise may be the same every time */
-            add_product(x->p, x->m, at(x, x->root, t, k), x->noise + (x->past ? (size_t)k * all : 0) + (size_t)i * cells, omega);
+            add_product(x->p, x->m, at(x, x->root, t, k),
+                        x->noise + (x->past ? (size_t)k * all : 0) + (size_t)i * cells, omega);
     }
 }
 
@@ -117,7 +127,8 @@ static stair_status denoise(stair_context *context, population *x, int t, double
     size_t all = (size_t)x->n * (size_t)pm;
     double *g = x->g + (size_t)t * all, alpha = x->options->alpha / x->n;
     stair_channel_result result = {.g = g, .dg = x->dg};
-    STAIR_TRY(stair_channel_evaluate(context, x->model, &x->channel, 0, (size_t)x->n, x->labels, x->omega, 1, x->v, &result));
+    STAIR_TRY(stair_channel_evaluate(context, x->model, &x->channel, 0, (size_t)x->n, x->labels, x->omega, 1,
+                                     x->v, &result));
     memset(a, 0, sizeof(double) * (size_t)(p * p));
     memset(mu, 0, sizeof(double) * (size_t)(p * p));
     for (int u = x->past ? 0 : t; u <= t; u++) memset(at(x, x->s, t, u), 0, sizeof(double) * (size_t)(p * p));
@@ -127,9 +138,12 @@ static stair_status denoise(stair_context *context, population *x, int t, double
                 for (int c = 0; c < m; c++) {
                     double here = alpha * g[(size_t)i * (size_t)pm + (size_t)(k * m + c)];
                     size_t there = (size_t)i * (size_t)pm + (size_t)(l * m + c);
-                    a[k * p + l] -= alpha * x->dg[((size_t)i * (size_t)pm + (size_t)(k * m + c)) * (size_t)pm + (size_t)(l * m + c)];
+                    a[k * p + l] -=
+                        alpha * x->dg[((size_t)i * (size_t)pm + (size_t)(k * m + c)) * (size_t)pm +
+                                      (size_t)(l * m + c)];
                     mu[k * p + l] += here * x->z[there];
-                    for (int u = x->past ? 0 : t; u <= t; u++) at(x, x->s, t, u)[k * p + l] += here * x->g[(size_t)u * all + there];
+                    for (int u = x->past ? 0 : t; u <= t; u++)
+                        at(x, x->s, t, u)[k * p + l] += here * x->g[(size_t)u * all + there];
                 }
     multiply(p, 1, a, of(x, x->mm, t), false, mu);
     return STAIR_OK;
@@ -164,7 +178,8 @@ static bool advance(population *x, int t, const double *a, const double *mu)
         x->v[i] = (1 - d) * f[i] + d * x->v[i];
     }
     for (int i = 0; i < p; i++)
-        for (int j = 0; j < i; j++) x->v[i * p + j] = x->v[j * p + i] = 0.5 * (x->v[i * p + j] + x->v[j * p + i]);
+        for (int j = 0; j < i; j++)
+            x->v[i * p + j] = x->v[j * p + i] = 0.5 * (x->v[i * p + j] + x->v[j * p + i]);
     multiply(p, 1, f, mu, false, fmu);
     correlate(x, t);
     double signal[SQUARE]; /* E[f W*^T] */
@@ -180,18 +195,22 @@ static bool advance(population *x, int t, const double *a, const double *mu)
         for (int i = 0; i < p; i++)
             for (int j = 0; j < p; j++) mirror[j * p + i] = next[i * p + j];
     }
-    double self[SQUARE] = {0}, half[SQUARE] = {0}; /* E[f f^T] = F (mu mu^T + S) F^T + sqrt(l) (F mu H^T + H mu^T F^T) + H H^T */
+    double self[SQUARE] = {0},
+           half[SQUARE] = {0}; /* E[f f^T] = F (mu mu^T + S) F^T + sqrt(l) (F mu H^T + H mu^T F^T) + H H^T */
     multiply(p, 1, fmu, fmu, true, self);
     multiply(p, 1, f, at(x, x->s, t, t), false, half);
     multiply(p, 1, half, f, true, self);
     multiply(p, sqrt(l), fmu, h, true, self);
     multiply(p, sqrt(l), h, fmu, true, self);
     multiply(p, 1, h, h, true, self);
-    double *sig = of(x, x->sig, t), *next_sig = of(x, x->sig, t + 1), *mm = of(x, x->mm, t), *next_mm = of(x, x->mm, t + 1);
+    double *sig = of(x, x->sig, t), *next_sig = of(x, x->sig, t + 1), *mm = of(x, x->mm, t),
+           *next_mm = of(x, x->mm, t + 1);
     for (int i = 0; i < p; i++)
         for (int j = 0; j < p; j++) {
             int k = i * p + j, turned = j * p + i;
-            at(x, x->big_g, t + 1, t + 1)[k] = (1 - d) * (1 - d) * self[k] + (1 - d) * d * (with[k] + with[turned]) + d * d * at(x, x->big_g, t, t)[k];
+            at(x, x->big_g, t + 1, t + 1)[k] = (1 - d) * (1 - d) * self[k] +
+                                               (1 - d) * d * (with[k] + with[turned]) +
+                                               d * d * at(x, x->big_g, t, t)[k];
             next_mm[k] = (1 - d) * signal[k] + d * mm[k];
             next_sig[k] = (1 - d) * (sqrt(l) * fmu[turned] + h[turned]) + d * sig[k];
         }
@@ -200,10 +219,12 @@ static bool advance(population *x, int t, const double *a, const double *mu)
 
 static stair_status allocate(stair_context *context, population *x, double **memory)
 {
-    size_t n = (size_t)x->n, cells = (size_t)(x->p * x->m), count = (size_t)x->count, square = (size_t)(x->p * x->p);
+    size_t n = (size_t)x->n, cells = (size_t)(x->p * x->m), count = (size_t)x->count,
+           square = (size_t)(x->p * x->p);
     size_t k = (size_t)x->model->info.label_size, history = x->past ? count : 1;
-    double *next = *memory =
-        calloc(n * (2 * cells + k + cells * cells) + n * cells * (history + count) + square * (3 * count * count + 5 * count), sizeof(double));
+    double *next = *memory = calloc(n * (2 * cells + k + cells * cells) + n * cells * (history + count) +
+                                        square * (3 * count * count + 5 * count),
+                                    sizeof(double));
     if (!next) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
     x->z = next;
     x->omega = x->z + n * cells;
@@ -239,14 +260,17 @@ static void begin(population *x, uint64_t seed, uint64_t replicate)
             x->noise[i * cells + k] = stair_qmc_normal(u[cells + k]);
             turned[k] = z[k] + sqrt(info->prenoise) * other[k];
         }
-        x->model->ops->forward(x->model, turned, info->output_noisy ? label : NULL, info->output_noisy ? NULL : label);
-        for (int k = 0; k < info->label_size && info->output_noisy; k++) label[k] += sqrt(info->noise) * other[cells + k];
+        x->model->ops->forward(x->model, turned, info->output_noisy ? label : NULL,
+                               info->output_noisy ? NULL : label);
+        for (int k = 0; k < info->label_size && info->output_noisy; k++)
+            label[k] += sqrt(info->noise) * other[cells + k];
         for (int t = 1; t < x->count && x->past; t++)
             stair_rng_normals(seed + (uint64_t)t, STAIR_RNG_POINTS, sample, cells,
                               x->noise + ((size_t)t * (size_t)x->n + (size_t)i) * (size_t)cells);
     }
     const stair_gamp_options *o = x->options;
-    double q = x->side > 0 ? x->side : o->start_overlap, spread = o->start > 0 ? o->start : 1 / sqrt((double)o->dim);
+    double q = x->side > 0 ? x->side : o->start_overlap,
+           spread = o->start > 0 ? o->start : 1 / sqrt((double)o->dim);
     for (int i = 0; i < x->p * x->p; i++) {
         double unit = i % (x->p + 1) == 0;
         x->mm[i] = unit * (q > 0 ? q : spread / sqrt((double)o->dim)); /* the size a random overlap has */
@@ -264,7 +288,9 @@ static stair_status follow(stair_context *context, population *x, uint64_t seed,
         condition(x, t);
         draw_omega(x, t);
         STAIR_TRY(denoise(context, x, t, a, mu));
-        if (!advance(x, t, a, mu)) return stair_fail(context, STAIR_NOT_CONVERGED, "state evolution: 1 + A is singular at iteration %d", t);
+        if (!advance(x, t, a, mu))
+            return stair_fail(context, STAIR_NOT_CONVERGED,
+                              "state evolution: 1 + A is singular at iteration %d", t);
     }
     return STAIR_OK;
 }
@@ -275,29 +301,43 @@ static void average(int replicates, size_t size, const double *tables, double *m
     double values[STAIR_MOST_REPLICATES];
     for (size_t i = 0; i < size; i++) {
         mean[i] = 0;
-        for (int r = 0; r < replicates; r++) mean[i] += (values[r] = tables[(size_t)r * size + i]) / replicates;
+        for (int r = 0; r < replicates; r++)
+            mean[i] += (values[r] = tables[(size_t)r * size + i]) / replicates;
         error[i] = stair_replicate_error(replicates, values);
     }
 }
 
-stair_status stair_gamp_theory(stair_context *context, const stair_model *model, const stair_gamp_options *options,
-                               const stair_gamp_theory_options *how, int count, double *q, double *q_error, double *m, double *m_error)
+stair_status stair_gamp_theory(stair_context *context, const stair_model *model,
+                               const stair_gamp_options *options, const stair_gamp_theory_options *how,
+                               int count, double *q, double *q_error, double *m, double *m_error)
 {
     STAIR_TRY(stair_gamp_check(context, options));
     if (count < 1 || how->points < 16 || how->replicates < 2 || how->replicates > STAIR_MOST_REPLICATES)
-        return stair_fail(context, STAIR_BAD_INPUT, "a trajectory needs a count of 1, 16 points and 2 to %d replicates", STAIR_MOST_REPLICATES);
-    population x = {.model = model, .options = options, .channel = stair_channel_defaults(), .p = model->info.indices,
-                    .m = model->info.tokens, .count = count, .n = how->points, .side = options->side, .damping = options->damping,
+        return stair_fail(context, STAIR_BAD_INPUT,
+                          "a trajectory needs a count of 1, 16 points and 2 to %d replicates",
+                          STAIR_MOST_REPLICATES);
+    population x = {.model = model,
+                    .options = options,
+                    .channel = stair_channel_defaults(),
+                    .p = model->info.indices,
+                    .m = model->info.tokens,
+                    .count = count,
+                    .n = how->points,
+                    .side = options->side,
+                    .damping = options->damping,
                     .past = options->damping > 0};
     size_t square = (size_t)(x.p * x.p), size = (size_t)count * square;
     double *memory = NULL, *tables = malloc(2 * (size_t)how->replicates * size * sizeof(double));
     x.channel.precision = options->precision;
-    stair_status status = tables ? allocate(context, &x, &memory) : stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+    stair_status status =
+        tables ? allocate(context, &x, &memory) : stair_fail(context, STAIR_NO_MEMORY, "out of memory");
     for (int r = 0; r < how->replicates && status == STAIR_OK; r++) {
         status = follow(context, &x, how->seed, (uint64_t)r);
         for (int t = 0; t < count && status == STAIR_OK; t++) {
-            memcpy(tables + (size_t)r * size + (size_t)t * square, at(&x, x.big_g, t, t), square * sizeof(double));
-            memcpy(tables + (size_t)(how->replicates + r) * size + (size_t)t * square, of(&x, x.mm, t), square * sizeof(double));
+            memcpy(tables + (size_t)r * size + (size_t)t * square, at(&x, x.big_g, t, t),
+                   square * sizeof(double));
+            memcpy(tables + (size_t)(how->replicates + r) * size + (size_t)t * square, of(&x, x.mm, t),
+                   square * sizeof(double));
         }
     }
     if (status == STAIR_OK) {

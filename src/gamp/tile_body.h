@@ -1,7 +1,7 @@
 /* Body of the tile kernels for one element type: REAL, WIDTH of them in a VECTOR (one register).
  *
- * Products are summed in REAL over at most PANEL columns, and over at most STAIR_TILE_ROWS rows between flushes, from there on in double.
- * Included by tile_hot.c alone. */
+ * Products are summed in REAL over at most PANEL columns, and over at most STAIR_TILE_ROWS rows between
+ * flushes, from there on in double. Included by tile_hot.c alone. */
 
 LANES_INLINE VECTOR NAME(load)(const REAL *p)
 {
@@ -10,9 +10,10 @@ LANES_INLINE VECTOR NAME(load)(const REAL *p)
     return v;
 }
 
-/* z (rows, P) += `r` rows of x times `q` rows of w, over `n` columns.  `ahead`, where the next tile lies, is fetched
- * meanwhile: two rows of the four; collecting fetches the others. */
-LANES_INLINE void NAME(dots)(int r, int q, int n, size_t dim, const REAL *x, const REAL *w, const REAL *ahead, int indices, double *z)
+/* z (rows, P) += `r` rows of x times `q` rows of w, over `n` columns.  `ahead`, where the next tile lies, is
+ * fetched meanwhile: two rows of the four; collecting fetches the others. */
+LANES_INLINE void NAME(dots)(int r, int q, int n, size_t dim, const REAL *x, const REAL *w, const REAL *ahead,
+                             int indices, double *z)
 {
     VECTOR sum[4][2] = {{{0}}};
     int d = 0;
@@ -30,12 +31,14 @@ LANES_INLINE void NAME(dots)(int r, int q, int n, size_t dim, const REAL *x, con
         for (int p = 0; p < q; p++) {
             double total = 0;
             for (int k = 0; k < WIDTH; k++) total += (double)sum[i][p][k];
-            for (int e = d; e < n; e++) total += (double)w[(size_t)p * dim + (size_t)e] * (double)x[(size_t)i * dim + (size_t)e];
+            for (int e = d; e < n; e++)
+                total += (double)w[(size_t)p * dim + (size_t)e] * (double)x[(size_t)i * dim + (size_t)e];
             z[i * indices + p] += total;
         }
 }
 
-LANES_INLINE void NAME(rows)(int r, int n, size_t dim, const REAL *x, const REAL *ahead, int indices, const REAL *w, double *z)
+LANES_INLINE void NAME(rows)(int r, int n, size_t dim, const REAL *x, const REAL *ahead, int indices,
+                             const REAL *w, double *z)
 {
     int p = 2;
     if (indices == 1)
@@ -46,7 +49,8 @@ LANES_INLINE void NAME(rows)(int r, int n, size_t dim, const REAL *x, const REAL
     if (p < indices) NAME(dots)(r, 1, n, dim, x, w + (size_t)p * dim, NULL, indices, z + p);
 }
 
-void STAIR_HOT(NAME(stair_tile_project))(size_t rows, size_t dim, const REAL *x, int indices, const REAL *w, double *z)
+void STAIR_HOT(NAME(stair_tile_project))(size_t rows, size_t dim, const REAL *x, int indices, const REAL *w,
+                                         double *z)
 {
     for (size_t i = 0; i < rows * (size_t)indices; i++) z[i] = 0;
     for (size_t r = 0; r < rows; r += 4)
@@ -61,13 +65,15 @@ void STAIR_HOT(NAME(stair_tile_project))(size_t rows, size_t dim, const REAL *x,
         }
 }
 
-/* sum (q, STRIP columns) += c^T x over `rows` rows; c (rows, q).  The rows that follow these in memory are the next
- * tile: every other one is fetched meanwhile. */
-LANES_INLINE void NAME(strip)(int q, bool ahead, size_t rows, size_t dim, const REAL *x, const REAL *c, REAL *sum)
+/* sum (q, STRIP columns) += c^T x over `rows` rows; c (rows, q).  The rows that follow these in memory are
+ * the next tile: every other one is fetched meanwhile. */
+LANES_INLINE void NAME(strip)(int q, bool ahead, size_t rows, size_t dim, const REAL *x, const REAL *c,
+                              REAL *sum)
 {
     VECTOR total[2][STRIP / WIDTH];
     for (int p = 0; p < q; p++)
-        for (int k = 0; k < STRIP / WIDTH; k++) total[p][k] = NAME(load)(sum + (size_t)p * dim + (size_t)(k * WIDTH));
+        for (int k = 0; k < STRIP / WIDTH; k++)
+            total[p][k] = NAME(load)(sum + (size_t)p * dim + (size_t)(k * WIDTH));
     for (size_t r = 0; r < rows; r++) {
         for (size_t k = 0; k < STRIP * sizeof(REAL) && ahead && r % 2; k += 64)
             __builtin_prefetch((const char *)(x + (r + rows) * dim) + k, 0, 2);
@@ -77,11 +83,13 @@ LANES_INLINE void NAME(strip)(int q, bool ahead, size_t rows, size_t dim, const 
         }
     }
     for (int p = 0; p < q; p++)
-        for (int k = 0; k < STRIP / WIDTH; k++) memcpy(sum + (size_t)p * dim + (size_t)(k * WIDTH), &total[p][k], sizeof(VECTOR));
+        for (int k = 0; k < STRIP / WIDTH; k++)
+            memcpy(sum + (size_t)p * dim + (size_t)(k * WIDTH), &total[p][k], sizeof(VECTOR));
 }
 
 /* sum (q, dim) += c^T x for one or two columns of c (rows, P), at most GROUP rows */
-LANES_INLINE void NAME(gather)(int q, bool ahead, size_t rows, size_t dim, const REAL *x, int indices, const double *c, REAL *sum)
+LANES_INLINE void NAME(gather)(int q, bool ahead, size_t rows, size_t dim, const REAL *x, int indices,
+                               const double *c, REAL *sum)
 {
     REAL own[2 * GROUP];
     size_t d = 0;
@@ -90,10 +98,12 @@ LANES_INLINE void NAME(gather)(int q, bool ahead, size_t rows, size_t dim, const
     for (; d + STRIP <= dim; d += STRIP) NAME(strip)(q, ahead, rows, dim, x + d, own, sum + d);
     for (; d < dim; d++)
         for (int p = 0; p < q; p++)
-            for (size_t r = 0; r < rows; r++) sum[(size_t)p * dim + d] += own[r * (size_t)q + (size_t)p] * x[r * dim + d];
+            for (size_t r = 0; r < rows; r++)
+                sum[(size_t)p * dim + d] += own[r * (size_t)q + (size_t)p] * x[r * dim + d];
 }
 
-void STAIR_HOT(NAME(stair_tile_collect))(size_t rows, size_t dim, const REAL *x, int indices, const double *c, REAL *sum)
+void STAIR_HOT(NAME(stair_tile_collect))(size_t rows, size_t dim, const REAL *x, int indices, const double *c,
+                                         REAL *sum)
 {
     for (size_t r = 0; r < rows; r += GROUP) {
         size_t n = rows - r < GROUP ? rows - r : GROUP;

@@ -1,6 +1,6 @@
-/* Z = X w^T and its transpose X^T c on one tile, in the element type of X with sums carried on in double.  Four rows
- * of X meet two of w at a time, in panels of columns that stay in the first cache for all pairs of w.  The order of
- * every sum is fixed by the code. */
+/* Z = X w^T and its transpose X^T c on one tile, in the element type of X with sums carried on in double.
+ * Four rows of X meet two of w at a time, in panels of columns that stay in the first cache for all pairs of
+ * w.  The order of every sum is fixed by the code. */
 #include "core/isa.h"
 #include "core/lanes.h"
 
@@ -13,10 +13,14 @@
 
 typedef float floats __attribute__((vector_size(8 * LANES)));
 
-void STAIR_HOT(stair_tile_project_f4)(size_t rows, size_t dim, const float *x, int indices, const float *w, double *z);
-void STAIR_HOT(stair_tile_project_f8)(size_t rows, size_t dim, const double *x, int indices, const double *w, double *z);
-void STAIR_HOT(stair_tile_collect_f4)(size_t rows, size_t dim, const float *x, int indices, const double *c, float *sum);
-void STAIR_HOT(stair_tile_collect_f8)(size_t rows, size_t dim, const double *x, int indices, const double *c, double *sum);
+void STAIR_HOT(stair_tile_project_f4)(size_t rows, size_t dim, const float *x, int indices, const float *w,
+                                      double *z);
+void STAIR_HOT(stair_tile_project_f8)(size_t rows, size_t dim, const double *x, int indices, const double *w,
+                                      double *z);
+void STAIR_HOT(stair_tile_collect_f4)(size_t rows, size_t dim, const float *x, int indices, const double *c,
+                                      float *sum);
+void STAIR_HOT(stair_tile_collect_f8)(size_t rows, size_t dim, const double *x, int indices, const double *c,
+                                      double *sum);
 void STAIR_HOT(stair_tile_flush_f4)(size_t count, float *part, double *sum);
 void STAIR_HOT(stair_tile_flush_f8)(size_t count, double *part, double *sum);
 float STAIR_HOT(stair_tile_read)(size_t count, const float *x);

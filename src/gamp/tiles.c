@@ -54,7 +54,8 @@ static void draw_samples(const stair_tiles *tiles, size_t first, size_t n, void 
     for (size_t i = 0; i < n; i++) {
         uint64_t sample = tiles->first + first + i;
         if (tiles->single)
-            stair_rng_normals_single(tiles->seed, STAIR_RNG_DATA, sample, row, (float *)out + i * (size_t)row);
+            stair_rng_normals_single(tiles->seed, STAIR_RNG_DATA, sample, row,
+                                     (float *)out + i * (size_t)row);
         else
             stair_rng_normals(tiles->seed, STAIR_RNG_DATA, sample, row, (double *)out + i * (size_t)row);
     }
@@ -79,7 +80,8 @@ void *stair_tile_weights(const stair_tiles *tiles, int indices, const double *w)
     return out;
 }
 
-void stair_tile_project(const stair_tiles *tiles, const void *x, size_t n, int indices, const void *w, double *z)
+void stair_tile_project(const stair_tiles *tiles, const void *x, size_t n, int indices, const void *w,
+                        double *z)
 {
     size_t rows = n * (size_t)tiles->tokens, dim = (size_t)tiles->dim;
     if (tiles->single)
@@ -106,7 +108,8 @@ void stair_tile_flush(const stair_tiles *tiles, int indices, stair_tile_sum *sum
     sum->rows = 0;
 }
 
-void stair_tile_collect(const stair_tiles *tiles, const void *x, size_t n, int indices, const double *c, stair_tile_sum *sum)
+void stair_tile_collect(const stair_tiles *tiles, const void *x, size_t n, int indices, const double *c,
+                        stair_tile_sum *sum)
 {
     size_t rows = n * (size_t)tiles->tokens, dim = (size_t)tiles->dim;
     if (sum->rows && sum->rows + rows > STAIR_TILE_ROWS) stair_tile_flush(tiles, indices, sum);

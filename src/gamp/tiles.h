@@ -12,8 +12,8 @@
 typedef struct {
     int dim, tokens;
     size_t samples;
-    bool single;       /* elements are float */
-    const void *x;     /* (N, M, D), or NULL: drawn */
+    bool single;          /* elements are float */
+    const void *x;        /* (N, M, D), or NULL: drawn */
     uint64_t seed, first; /* drawn: sample i is number first + i */
 } stair_tiles;
 
@@ -30,7 +30,8 @@ const void *stair_tile_open(const stair_tiles *tiles, size_t first, size_t n, vo
 void *stair_tile_weights(const stair_tiles *tiles, int indices, const double *w);
 
 /* z (n*M, P) = x w^T for w from stair_tile_weights(). */
-void stair_tile_project(const stair_tiles *tiles, const void *x, size_t n, int indices, const void *w, double *z);
+void stair_tile_project(const stair_tiles *tiles, const void *x, size_t n, int indices, const void *w,
+                        double *z);
 
 /* Sums of X^T c: of the last rows in the element type of X, of all before in double. */
 #define STAIR_TILE_ROWS 64 /* most rows added in the element type */
@@ -43,11 +44,13 @@ typedef struct {
 /* Zeroes sum->part and sum->sum. */
 void stair_tile_sum_clear(const stair_tiles *tiles, int indices, stair_tile_sum *sum);
 /* Adds c^T x for c (n*M, P). */
-void stair_tile_collect(const stair_tiles *tiles, const void *x, size_t n, int indices, const double *c, stair_tile_sum *sum);
+void stair_tile_collect(const stair_tiles *tiles, const void *x, size_t n, int indices, const double *c,
+                        stair_tile_sum *sum);
 /* Leaves all of it in sum->sum. */
 void stair_tile_flush(const stair_tiles *tiles, int indices, stair_tile_sum *sum);
 
-/* Memory for X, in large pages where the system has them: a walk down the rows of a tile then stays within few. */
+/* Memory for X, in large pages where the system has them: a walk down the rows of a tile then stays within
+ * few. */
 void *stair_tiles_memory(size_t bytes);
 
 /* Writes all of X into memory: out (N, M, D) of the element type. */

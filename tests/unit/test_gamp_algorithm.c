@@ -41,7 +41,8 @@ static stair_gamp_result *run(fixture *f, const stair_gamp_options *o)
     return result;
 }
 
-/* ---- the equations of MATH section 3, two indices and two tokens, nothing shared with the library but the channel -- */
+/* ---- the equations of MATH section 3, two indices and two tokens, nothing shared with the library but the
+ * channel -- */
 
 enum { D = 6, N = 9, P = 2, M = 2, STEPS = 4 };
 typedef struct {
@@ -58,7 +59,8 @@ static void draw_plain(fixture *f, const stair_gamp_options *o, plain *s)
         for (int d = 0; d < D; d++) {
             double q = o->start_overlap, l = o->side;
             s->side[p][d] = sqrt(l) * s->teacher[p][d] + sqrt(1 - l) * zeta[d];
-            s->w[p][d] = l > 0 ? sqrt(l) * s->side[p][d] : q * s->teacher[p][d] + sqrt(q * (1 - q)) * first[d];
+            s->w[p][d] =
+                l > 0 ? sqrt(l) * s->side[p][d] : q * s->teacher[p][d] + sqrt(q * (1 - q)) * first[d];
         }
         for (int k = 0; k < P; k++) s->c[p][k] = p == k ? 1 - (o->side > 0 ? o->side : o->start_overlap) : 0;
     }
@@ -75,9 +77,11 @@ static void draw_plain(fixture *f, const stair_gamp_options *o, plain *s)
 }
 
 /* One iteration; o (N, P, M) is the Onsager term, next_o the following one. */
-static void plain_step(fixture *f, const stair_gamp_options *opt, plain *s, double o[N][P][M], double next_o[N][P][M])
+static void plain_step(fixture *f, const stair_gamp_options *opt, plain *s, double o[N][P][M],
+                       double next_o[N][P][M])
 {
-    double omega[N][P][M], g[N][P][M], dg[N][P * M][P * M], a[P][P] = {{0}}, b[P][D] = {{0}}, system[P * P], inverse[P * P];
+    double omega[N][P][M], g[N][P][M], dg[N][P * M][P * M], a[P][P] = {{0}}, b[P][D] = {{0}}, system[P * P],
+                                                            inverse[P * P];
     for (int i = 0; i < N; i++)
         for (int p = 0; p < P; p++)
             for (int m = 0; m < M; m++) {
@@ -88,7 +92,9 @@ static void plain_step(fixture *f, const stair_gamp_options *opt, plain *s, doub
     how.precision = opt->precision;
     how.seed = opt->seed;
     stair_channel_result result = {.g = &g[0][0][0], .dg = &dg[0][0][0]};
-    assert_int_equal(stair_channel_evaluate(f->context, f->model, &how, 0, N, &s->labels[0][0], &omega[0][0][0], 1, &s->c[0][0], &result), STAIR_OK);
+    assert_int_equal(stair_channel_evaluate(f->context, f->model, &how, 0, N, &s->labels[0][0],
+                                            &omega[0][0][0], 1, &s->c[0][0], &result),
+                     STAIR_OK);
     for (int p = 0; p < P; p++)
         for (int q = 0; q < P; q++)
             for (int i = 0; i < N; i++)
@@ -109,16 +115,19 @@ static void plain_step(fixture *f, const stair_gamp_options *opt, plain *s, doub
     for (int d = 0; d < D; d++) {
         double next[P] = {0};
         for (int p = 0; p < P; p++)
-            for (int q = 0; q < P; q++) next[p] += inverse[p * P + q] * (sqrt(l) * s->side[q][d] + (1 - l) * b[q][d]);
+            for (int q = 0; q < P; q++)
+                next[p] += inverse[p * P + q] * (sqrt(l) * s->side[q][d] + (1 - l) * b[q][d]);
         for (int p = 0; p < P; p++) s->w[p][d] = (1 - damp) * next[p] + damp * s->w[p][d];
     }
     for (int p = 0; p < P; p++)
-        for (int q = 0; q < P; q++) s->c[p][q] = (1 - damp) * (1 - l) * inverse[p * P + q] + damp * s->c[p][q];
+        for (int q = 0; q < P; q++)
+            s->c[p][q] = (1 - damp) * (1 - l) * inverse[p * P + q] + damp * s->c[p][q];
     for (int i = 0; i < N; i++)
         for (int p = 0; p < P; p++)
             for (int m = 0; m < M; m++) {
                 next_o[i][p][m] = damp * o[i][p][m];
-                for (int q = 0; q < P; q++) next_o[i][p][m] += (1 - damp) * (1 - l) * inverse[p * P + q] * g[i][q][m];
+                for (int q = 0; q < P; q++)
+                    next_o[i][p][m] += (1 - damp) * (1 - l) * inverse[p * P + q] * g[i][q][m];
             }
 }
 
@@ -144,7 +153,8 @@ static void follows_the_equations(double overlap, double side, double damping, b
     stair_gamp_result *result = run(&f, &o);
     assert_int_equal(result->run->iterations, STEPS);
     for (int t = 0; t < STEPS; t++) plain_step(&f, &o, &s, onsager[t % 2], onsager[(t + 1) % 2]);
-    double tiny = wide ? 1e-9 : 1e-4; /* four steps of single precision, amplified as the run amplifies its start */
+    double tiny =
+        wide ? 1e-9 : 1e-4; /* four steps of single precision, amplified as the run amplifies its start */
     for (int p = 0; p < P; p++) {
         for (int d = 0; d < D; d++) assert_close(result->run->weights[p * D + d], s.w[p][d], tiny);
         for (int q = 0; q < P; q++) assert_close(result->run->cov[p * P + q], s.c[p][q], tiny);
@@ -153,11 +163,26 @@ static void follows_the_equations(double overlap, double side, double damping, b
     close_model(&f);
 }
 
-static void plain_start(void **state) { (void)state, follows_the_equations(0.5, 0, 0, true); }
-static void single_precision_data(void **state) { (void)state, follows_the_equations(0.5, 0, 0, false); }
-static void damped(void **state) { (void)state, follows_the_equations(0.5, 0, 0.35, true); }
-static void with_side_information(void **state) { (void)state, follows_the_equations(0, 0.4, 0, true); }
-static void damped_with_side_information(void **state) { (void)state, follows_the_equations(0, 0.4, 0.2, true); }
+static void plain_start(void **state)
+{
+    (void)state, follows_the_equations(0.5, 0, 0, true);
+}
+static void single_precision_data(void **state)
+{
+    (void)state, follows_the_equations(0.5, 0, 0, false);
+}
+static void damped(void **state)
+{
+    (void)state, follows_the_equations(0.5, 0, 0.35, true);
+}
+static void with_side_information(void **state)
+{
+    (void)state, follows_the_equations(0, 0.4, 0, true);
+}
+static void damped_with_side_information(void **state)
+{
+    (void)state, follows_the_equations(0, 0.4, 0.2, true);
+}
 
 /* ---- degenerate but legal ------------------------------------------------------------------------------ */
 
@@ -193,7 +218,8 @@ static void one_dimension(void **state)
     close_model(&f);
 }
 
-/* Without noise and with data enough V goes to zero and W to the teacher, in as many digits as float data leave. */
+/* Without noise and with data enough V goes to zero and W to the teacher, in as many digits as float data
+ * leave. */
 static void perfect_recovery_is_reached(void **state)
 {
     (void)state;
@@ -210,13 +236,15 @@ static void perfect_recovery_is_reached(void **state)
     close_model(&f);
 }
 
-/* Tokens whose mean is not zero are outside the theory and drive GAMP apart; adaptive damping holds it together. */
+/* Tokens whose mean is not zero are outside the theory and drive GAMP apart; adaptive damping holds it
+ * together. */
 static void divergence_is_named_and_damping_helps(void **state)
 {
     enum { DIM = 200, COUNT = 300 };
     (void)state;
     fixture f = open_model("attention:layers=1");
-    double *x = malloc(sizeof(double) * COUNT * 2 * DIM), *labels = malloc(sizeof(double) * COUNT * 4), teacher[DIM];
+    double *x = malloc(sizeof(double) * COUNT * 2 * DIM), *labels = malloc(sizeof(double) * COUNT * 4),
+           teacher[DIM];
     stair_rng_normals(1, STAIR_RNG_TEACHER, 0, DIM, teacher);
     for (int i = 0; i < COUNT; i++) {
         double z[2] = {0}, *row = x + (size_t)i * 2 * DIM;
@@ -272,7 +300,8 @@ static void threads_and_storage_do_not_matter(void **state)
         assert_int_equal(other->run->count, first->run->count);
         assert_memory_equal(other->run->weights, first->run->weights, sizeof(double) * 2 * 150);
         assert_memory_equal(other->run->q, first->run->q, sizeof(double) * 4 * (size_t)first->run->count);
-        assert_memory_equal(other->run->history, first->run->history, sizeof *first->run->history * (size_t)first->run->count);
+        assert_memory_equal(other->run->history, first->run->history,
+                            sizeof *first->run->history * (size_t)first->run->count);
         stair_gamp_result_destroy(&other);
     }
     stair_gamp_result_destroy(&first);

@@ -87,9 +87,11 @@ static void follows(const stair_model *model, const stair_gamp_options *o)
         for (int i = 0; i < p; i++) {
             int cell = i * (p + 1), at = t * p * p + cell;
             double error, got = mean_of(r, true, t, cell, &error);
-            if (fabs(got - m[at]) > 4 * hypot(error, me[at])) fail_msg("iteration %d, M%d: %g +- %g, theory %g +- %g", t, i + 1, got, error, m[at], me[at]);
+            if (fabs(got - m[at]) > 4 * hypot(error, me[at]))
+                fail_msg("iteration %d, M%d: %g +- %g, theory %g +- %g", t, i + 1, got, error, m[at], me[at]);
             got = mean_of(r, false, t, cell, &error);
-            if (fabs(got - q[at]) > 4 * hypot(error, qe[at])) fail_msg("iteration %d, Q%d: %g +- %g, theory %g +- %g", t, i + 1, got, error, q[at], qe[at]);
+            if (fabs(got - q[at]) > 4 * hypot(error, qe[at]))
+                fail_msg("iteration %d, Q%d: %g +- %g, theory %g +- %g", t, i + 1, got, error, q[at], qe[at]);
         }
     stair_gamp_result_destroy(&r);
 }
@@ -218,7 +220,8 @@ static void mistakes_are_visible(void **state)
     assert_true(right > 0.65 && right_mismatch < 0.1);
     for (int k = 0; k < 3; k++) {
         double cosine = final_cosine(wrong[k], 0.4, 0, &wrong_mismatch);
-        if (!(cosine < right - 0.05 && wrong_mismatch > 0.3)) fail_msg("%s: cosine %g, mismatch %g", wrong[k], cosine, wrong_mismatch);
+        if (!(cosine < right - 0.05 && wrong_mismatch > 0.3))
+            fail_msg("%s: cosine %g, mismatch %g", wrong[k], cosine, wrong_mismatch);
     }
     right = final_cosine("gamp", 0.3, 0.3, &right_mismatch);
     double cosine = final_cosine("printed-side", 0.3, 0.3, &wrong_mismatch);
@@ -266,10 +269,14 @@ static void errors_are_those_on_fresh_samples(void **state)
     o.test = 1 << 16;
     stair_gamp_result *r = run(model, &o);
     const stair_gamp_run *it = r->run;
-    double *x = malloc(sizeof(double) * FRESH * 2 * DIM), *mean = malloc(sizeof(double) * FRESH * 4 * 3), teacher[2 * DIM];
+    double *x = malloc(sizeof(double) * FRESH * 2 * DIM), *mean = malloc(sizeof(double) * FRESH * 4 * 3),
+           teacher[2 * DIM];
     double *deviation = mean + FRESH * 4, *plugin = deviation + FRESH * 4;
-    for (int p = 0; p < 2; p++) stair_rng_normals(o.seed, STAIR_RNG_TEACHER, (uint64_t)p, DIM, teacher + p * DIM);
-    for (int i = 0; i < FRESH; i++) stair_rng_normals(o.seed, STAIR_RNG_DATA, ((uint64_t)1 << 40) + (uint64_t)i, 2 * DIM, x + (size_t)i * 2 * DIM);
+    for (int p = 0; p < 2; p++)
+        stair_rng_normals(o.seed, STAIR_RNG_TEACHER, (uint64_t)p, DIM, teacher + p * DIM);
+    for (int i = 0; i < FRESH; i++)
+        stair_rng_normals(o.seed, STAIR_RNG_DATA, ((uint64_t)1 << 40) + (uint64_t)i, 2 * DIM,
+                          x + (size_t)i * 2 * DIM);
     stair_gamp_data fresh = {.x = x, .dim = DIM, .samples = FRESH};
     assert_int_equal(stair_gamp_predict(context, model, it, &fresh, mean, deviation, plugin), STAIR_OK);
     double sum[3] = {0}, square[3] = {0};
@@ -277,7 +284,9 @@ static void errors_are_those_on_fresh_samples(void **state)
         double z[4] = {0}, y[4], error[3] = {0};
         for (int p = 0; p < 2; p++)
             for (int m = 0; m < 2; m++)
-                for (int d = 0; d < DIM; d++) z[2 * p + m] += teacher[p * DIM + d] * x[((size_t)i * 2 + (size_t)m) * DIM + (size_t)d] / sqrt(DIM);
+                for (int d = 0; d < DIM; d++)
+                    z[2 * p + m] +=
+                        teacher[p * DIM + d] * x[((size_t)i * 2 + (size_t)m) * DIM + (size_t)d] / sqrt(DIM);
         assert_int_equal(stair_model_forward(context, model, 1, z, y), STAIR_OK);
         for (int k = 0; k < 4; k++) {
             error[0] += pow(exp(y[k]) - mean[4 * i + k], 2);
@@ -295,7 +304,8 @@ static void errors_are_those_on_fresh_samples(void **state)
     assert_close(last->bayes, sum[0], 4 * hypot(spread[0], last->bayes_error));
     assert_close(last->plugin, sum[1], 4 * hypot(spread[1], last->plugin_error));
     assert_true(last->bayes < last->plugin);
-    assert_close(sum[2], 0, 0.2 * sum[0]); /* the variance that is claimed is the error that is made, up to D^-1/2 */
+    assert_close(sum[2], 0,
+                 0.2 * sum[0]); /* the variance that is claimed is the error that is made, up to D^-1/2 */
     free(x);
     free(mean);
     stair_gamp_result_destroy(&r);

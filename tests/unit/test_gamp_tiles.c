@@ -1,4 +1,5 @@
-/* Tiles of X against plain loops, on every instruction set; single-precision normals against the double ones. */
+/* Tiles of X against plain loops, on every instruction set; single-precision normals against the double ones.
+ */
 #include "assert_close.h"
 #include "core/isa.h"
 #include "core/rng.h"
@@ -9,7 +10,8 @@
 static void check_shape(int dim, int tokens, size_t samples, int indices, bool single)
 {
     size_t rows = samples * (size_t)tokens, size = rows * (size_t)dim;
-    double *x = malloc(size * sizeof(double)), *w = malloc(sizeof(double) * (size_t)(indices * dim)), *sum = calloc((size_t)(indices * dim), sizeof(double));
+    double *x = malloc(size * sizeof(double)), *w = malloc(sizeof(double) * (size_t)(indices * dim)),
+           *sum = calloc((size_t)(indices * dim), sizeof(double));
     double *z = malloc(sizeof(double) * rows * (size_t)indices);
     float *f = malloc(size * sizeof(float));
     stair_tiles tiles = {.dim = dim, .tokens = tokens, .samples = samples, .single = single};
@@ -24,8 +26,11 @@ static void check_shape(int dim, int tokens, size_t samples, int indices, bool s
     stair_tile_sum total = {.part = malloc(sizeof(double) * (size_t)(indices * dim)), .sum = sum};
     stair_tile_sum_clear(&tiles, indices, &total);
     for (size_t i = 0; i < samples; i += 7) /* in pieces, some of which flush */
-        stair_tile_collect(&tiles, single ? (const void *)(f + i * (size_t)(tokens * dim)) : (const void *)(x + i * (size_t)(tokens * dim)),
-                           samples - i < 7 ? samples - i : 7, indices, z + i * (size_t)(tokens * indices), &total);
+        stair_tile_collect(&tiles,
+                           single ? (const void *)(f + i * (size_t)(tokens * dim))
+                                  : (const void *)(x + i * (size_t)(tokens * dim)),
+                           samples - i < 7 ? samples - i : 7, indices, z + i * (size_t)(tokens * indices),
+                           &total);
     stair_tile_flush(&tiles, indices, &total);
     for (size_t r = 0; r < rows; r++)
         for (int p = 0; p < indices; p++) {
@@ -36,7 +41,8 @@ static void check_shape(int dim, int tokens, size_t samples, int indices, bool s
     for (int p = 0; p < indices; p++)
         for (int d = 0; d < dim; d++) {
             double expected = 0;
-            for (size_t r = 0; r < rows; r++) expected += z[r * (size_t)indices + (size_t)p] * x[r * (size_t)dim + (size_t)d];
+            for (size_t r = 0; r < rows; r++)
+                expected += z[r * (size_t)indices + (size_t)p] * x[r * (size_t)dim + (size_t)d];
             assert_close(sum[p * dim + d], expected, tiny * 10 * sqrt((double)rows) * sqrt(dim));
         }
     free(own);
@@ -81,7 +87,8 @@ static void blocks_cover_all_samples_once(void **state)
     }
 }
 
-/* Rounded to float they differ from the C library's in less than one of a million, and then in the last bit. */
+/* Rounded to float they differ from the C library's in less than one of a million, and then in the last bit.
+ */
 static void single_normals_are_the_double_ones(void **state)
 {
     enum { N = 200003 };
