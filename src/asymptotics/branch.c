@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "asymptotics/label_grid.h"
+#include "asymptotics/point_fibre.h"
 #include "core/matrix.h"
 
 #define MEMORY     4    /* earlier iterates that Anderson mixing uses */
@@ -18,6 +19,8 @@
 #define DIFFERENCE 0.05 /* step of the Jacobian, in log Qhat */
 #define LEAST_LOG  -60.0
 #define LOST       -16.0 /* log Qhat of a direction that no longer counts as learned */
+#define FINER      1.2   /* fineness from grid to grid at Q = 0 */
+#define FINEST     3.0
 
 /* out = u^T a u, a (p, p), u (p, k) */
 static void project(int p, int k, const double *u, const double *a, double *out)
@@ -413,10 +416,11 @@ static stair_status polish(stair_branch *b, stair_outer *outer, target_spec targ
 static void spread(stair_branch *b, const stair_outer *outer, target_spec target, const newton *n,
                    stair_branch_point *point)
 {
-    int p = b->model->info.indices, cells = b->learned * b->learned, count = outer->replicates;
+    int p = b->model->info.indices, cells = b->learned * b->learned, count = point->replicates = outer->replicates;
     double y[STAIR_SQUARE], step[STAIR_SQUARE], q[STAIR_SQUARE], square[STAIR_SQUARE] = {0};
     map_value at;
     memcpy(y, b->y, sizeof y);
+    point->bias = outer->bias;
     for (int r = 0; r < count; r++) {
         map_from(b, outer, r, target, &at);
         newton_step(b, n, at.image, step);
@@ -428,21 +432,41 @@ static void spread(stair_branch *b, const stair_outer *outer, target_spec target
         memcpy(b->y, y, sizeof y);
         for (int i = 0; i < p * p; i++) square[i] += (q[i] - point->q[i]) * (q[i] - point->q[i]);
     }
-    point->alpha_error = stair_replicate_error(count, point->alpha_by_replicate);
+    point->alpha_error = hypot(stair_replicate_error(count, point->alpha_by_replicate), outer->bias * point->alpha);
     for (int i = 0; i < p * p; i++) point->q_error[i] = sqrt(square[i] / (count - 1) / count);
 }
 
-/* The coarse rule alone: for finding the way, not for numbers that leave. */
+/* alpha at the overlap just evaluated. */
 static void settle_quickly(stair_branch *b, const stair_outer *outer, target_spec target, stair_branch_point *point)
 {
     map_value at;
     map_from(b, outer, -1, target, &at);
     point->alpha = at.alpha;
+    point->replicates = outer->replicates;
+    point->bias = outer->bias;
     for (int r = 0; r < outer->replicates; r++) {
         map_from(b, outer, r, target, &at);
         point->alpha_by_replicate[r] = at.alpha;
     }
-    point->alpha_error = stair_replicate_error(outer->replicates, point->alpha_by_replicate);
+    point->alpha_error = hypot(stair_replicate_error(outer->replicates, point->alpha_by_replicate), outer->bias * point->alpha);
+}
+
+/* One learned direction and its rest v: the overlap is known, only alpha is not. */
+static stair_status look_up(stair_branch *b, double v, const stair_outer_rule *rule, stair_branch_point *point)
+{
+    target_spec target = {.by_mean = true, .value = v};
+    stair_outer outer;
+    STAIR_TRY(stair_outer_create(b->context, b->model, b->kernel, b->fine.replicates, &outer));
+    b->y[0] = log(1 / v - 1);
+    stair_branch_overlap(b, point->q);
+    stair_status status = evaluate(b, rule, &outer);
+    if (status == STAIR_OK) {
+        settle_quickly(b, &outer, target, point);
+        stair_operator_leading(&outer, &b->symmetry, b->rest, &point->leading);
+    }
+    point->steps = 1;
+    stair_outer_destroy(&outer);
+    return status;
 }
 
 static stair_status solve(stair_branch *b, target_spec target, bool fine, stair_branch_point *point)
@@ -450,6 +474,7 @@ static stair_status solve(stair_branch *b, target_spec target, bool fine, stair_
     stair_outer outer;
     newton n;
     point->stop = "converged";
+    if (target.by_mean && b->learned == 1) return look_up(b, target.value, fine ? &b->fine : &b->coarse, point);
     STAIR_TRY(stair_outer_create(b->context, b->model, b->kernel, b->fine.replicates, &outer));
     stair_status status = approach(b, &outer, target, 10 * b->tolerance, point);
     if (status == STAIR_OK && is_shrinking(b, target)) {
@@ -489,21 +514,36 @@ stair_status stair_branch_at_mean(stair_branch *b, double v, bool fine, stair_br
     return solve(b, (target_spec){.by_mean = true, .value = v}, fine, point);
 }
 
+/* On finer and finer grids until the leading eigenvalue is known to `precision`. */
+static stair_status refine_at_zero(stair_branch *b, double precision, stair_outer *outer, stair_branch_point *point)
+{
+    double q[STAIR_SQUARE] = {0};
+    stair_outer_rule rule = b->fine;
+    rule.channel.precision = fmax(1e-12, 0.1 * precision);
+    for (rule.fineness = 1;; rule.fineness *= FINER) {
+        STAIR_TRY(stair_label_grid_evaluate(b->context, b->model, &rule, q, b->rest, outer));
+        stair_operator_leading(outer, &b->symmetry, b->rest, &point->leading);
+        bool random = outer->replicates > 2; /* hidden nodes are, and a finer grid does not help them */
+        if (random || rule.fineness > FINEST || point->leading.error <= precision * point->leading.value) return STAIR_OK;
+    }
+}
+
 stair_status stair_branch_at_zero(stair_branch *b, double precision, stair_branch_point *point)
 {
     stair_outer outer;
     double q[STAIR_SQUARE] = {0};
-    bool grid = stair_label_grid_fits(b->context, b->model);
     memset(point, 0, sizeof *point);
     point->stop = "converged";
-    STAIR_TRY(stair_outer_create(b->context, b->model, b->kernel, grid ? 2 : b->fine.replicates, &outer));
-    stair_status status =
-        grid ? stair_label_grid_evaluate(b->context, b->model, &b->fine.channel, precision, &outer)
-             : stair_outer_evaluate(b->context, b->model, &b->fine, q, b->rest, &outer);
+    STAIR_TRY(stair_outer_create(b->context, b->model, b->kernel, b->fine.replicates, &outer));
+    stair_status status;
+    if (stair_point_fibre_fits(b->context, b->model))
+        status = stair_point_fibre_evaluate(b->context, b->model, &b->fine.channel, b->rest, &outer);
+    else if (stair_label_grid_fits(b->context, b->model, &b->fine, q))
+        status = refine_at_zero(b, precision, &outer, point);
+    else
+        status = stair_outer_evaluate(b->context, b->model, &b->fine, q, b->rest, &outer);
     b->calls += outer.calls;
     if (status == STAIR_OK) stair_operator_leading(&outer, &b->symmetry, b->rest, &point->leading);
-    if (grid) /* errors of the channel, averaged over a few dozen nodes that count */
-        point->leading.error = hypot(point->leading.error, 0.2 * outer.inner * point->leading.value);
     stair_outer_destroy(&outer);
     return status;
 }

@@ -30,6 +30,8 @@ typedef struct {
 
 /* Outcome of a solve. */
 typedef struct {
+    int replicates;
+    double bias; /* relative error that all replicates may share */
     double alpha, alpha_error, alpha_by_replicate[STAIR_MOST_REPLICATES];
     double q[STAIR_SQUARE], q_error[STAIR_SQUARE]; /* (P, P) */
     stair_leading leading; /* of F on what is not learned */

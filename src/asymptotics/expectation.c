@@ -16,12 +16,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "asymptotics/symmetry.h"
+#include "asymptotics/denoiser.h"
+#include "asymptotics/label_grid.h"
 #include "core/matrix.h"
 #include "core/qmc.h"
 #include "core/rng.h"
 
 #define BATCH 2048
+#define MOST_FINENESS 0.85 /* of hidden nodes: their error is then far below that of the samples */
 #define MOST_FULL 6
 #define SQUARE (STAIR_MAX_INDICES * STAIR_MAX_INDICES)
 #define CELLS  (STAIR_MAX_INDICES * STAIR_MAX_TOKENS)
@@ -34,10 +36,11 @@ typedef struct {
     bool full; /* controls for every entry, not only the diagonal */
     double root_q[SQUARE], root_v[SQUARE], cov[SQUARE]; /* sqrt(Q), sqrt(V + prenoise), V */
     bool flat[STAIR_MAX_INDICES];                       /* rows of sqrt(Q) that are zero */
-    bool apart[STAIR_MAX_INDICES];                      /* and even: dg with any other row vanishes */
-    const double *basis;
-    double *labels, *omega, *weight, *g, *dg, *error, *logz; /* one batch */
-    double *features;                                        /* (targets + controls) of one sample */
+    stair_subspace rest;
+    stair_denoiser denoiser;
+    double *labels, *omega, *weight; /* one batch */
+    stair_denoised moments;
+    double *features, *part;         /* (targets + controls) of one sample, and of one estimate of it */
     double *sums;                                            /* (replicates, targets + controls) */
     double *cross; /* (controls, targets + controls): sums of products */
 } outer_job;
@@ -134,9 +137,6 @@ static void prepare(outer_job *job, const double *q)
         for (int j = 0; j < p; j++) job->flat[i] &= q[i * p + j] == 0;
         for (int j = 0; j < p && job->flat[i]; j++) job->root_q[i * p + j] = job->root_q[j * p + i] = 0;
     }
-    stair_symmetry symmetry;
-    stair_symmetry_find(job->model, &symmetry);
-    for (int i = 0; i < p; i++) job->apart[i] = job->flat[i] && symmetry.even[i];
 }
 
 /* One widened Gaussian and the logarithm of its weight. */
@@ -172,10 +172,22 @@ static void draw(const outer_job *job, const double *shift, size_t i, double *om
     for (int k = 0; noisy && k < k_label; k++) label[k] += sqrt(job->model->info.noise) * stair_qmc_normal(u[at++]);
 }
 
-/* Products of dg on the unlearned subspace: pairs (ij) by (kl), symmetrised over k, l. */
-static void operator_features(const outer_job *job, const double *dg, double *out)
+void stair_subspace_set(const stair_model *model, const double *q, const double *basis, stair_subspace *rest)
 {
-    int p = job->p, m = job->m, k = job->out->kernel, pm = p * m, pairs = job->out->pairs;
+    int p = model->info.indices;
+    stair_symmetry symmetry;
+    stair_symmetry_find(model, &symmetry);
+    rest->basis = basis;
+    for (int i = 0; i < p; i++) {
+        rest->apart[i] = symmetry.even[i];
+        for (int j = 0; j < p; j++) rest->apart[i] &= q[i * p + j] == 0;
+    }
+}
+
+/* Products of dg on the unlearned subspace: pairs (ij) by (kl), symmetrised over k, l. */
+static void operator_features(const stair_outer *outer, const stair_subspace *rest, int m, const double *dg, double *out)
+{
+    int p = outer->indices, k = outer->kernel, pm = p * m, pairs = outer->pairs;
     double g[STAIR_MOST_KERNEL][STAIR_MOST_KERNEL];
     memset(out, 0, sizeof(double) * (size_t)(pairs * pairs));
     for (int a = 0; a < m; a++)
@@ -185,7 +197,8 @@ static void operator_features(const outer_job *job, const double *dg, double *ou
                     double sum = 0;
                     for (int r = 0; r < p; r++)
                         for (int s = 0; s < p; s++)
-                            if (r == s || (!job->apart[r] && !job->apart[s])) sum += job->basis[r * k + i] * dg[(r * m + a) * pm + s * m + b] * job->basis[s * k + j];
+                            if (r == s || (!rest->apart[r] && !rest->apart[s]))
+                                sum += rest->basis[r * k + i] * dg[(r * m + a) * pm + s * m + b] * rest->basis[s * k + j];
                     g[i][j] = sum;
                 }
             for (int i = 0; i < k; i++)
@@ -197,25 +210,46 @@ static void operator_features(const outer_job *job, const double *dg, double *ou
         }
 }
 
-static void fill_features(const outer_job *job, size_t n)
+void stair_outer_features(const stair_outer *outer, const stair_subspace *rest, int m, double logz, const double *g,
+                          const double *dg, double *out)
 {
-    int p = job->p, m = job->m, pm = p * m, half = p * (p + 1) / 2, count = job->out->count;
-    const double *g = job->g + n * (size_t)pm, *dg = job->dg + n * (size_t)(pm * pm);
-    double weight = job->weight[n], *f = job->features, *control = f + count;
+    int p = outer->indices, half = p * (p + 1) / 2;
     for (int i = 0; i < p; i++)
         for (int j = 0; j <= i; j++) {
-            double product = 0, slope = 0;
-            for (int t = 0; t < m; t++) {
-                product += g[i * m + t] * g[j * m + t];
-                slope += dg[(i * m + t) * pm + j * m + t];
-            }
-            f[packed(i, j)] = product;
-            if (job->full || i == j) control[job->full ? packed(i, j) : i] = (product + slope) * weight;
+            double product = 0;
+            for (int t = 0; t < m; t++) product += g[i * m + t] * g[j * m + t];
+            out[packed(i, j)] = product;
         }
-    f[half] = job->logz[n];
-    if (job->out->kernel) operator_features(job, dg, f + half + 1);
-    for (int k = 0; k < count; k++) f[k] *= weight;
-    control[job->controls - 1] = weight - 1;
+    out[half] = logz;
+    if (outer->kernel) operator_features(outer, rest, m, dg, out + half + 1);
+}
+
+/* Targets, and the controls dg_mm + g_m g_m^T, from one estimate. */
+static void part_features(const outer_job *job, double logz, const double *g, const double *dg, double *f)
+{
+    int p = job->p, m = job->m, pm = p * m, count = job->out->count;
+    stair_outer_features(job->out, &job->rest, m, logz, g, dg, f);
+    for (int i = 0; i < p; i++)
+        for (int j = job->full ? 0 : i; j <= i; j++) {
+            double slope = 0;
+            for (int t = 0; t < m; t++) slope += dg[(i * m + t) * pm + j * m + t];
+            f[count + (job->full ? packed(i, j) : i)] = f[packed(i, j)] + slope;
+        }
+}
+
+static void fill_features(const outer_job *job, size_t n)
+{
+    int pm = job->p * job->m, all = job->out->count + job->controls, parts = job->denoiser.parts;
+    double weight = job->weight[n];
+    memset(job->features, 0, sizeof(double) * (size_t)all);
+    for (int part = 0; part < parts; part++) {
+        size_t at = n * (size_t)parts + (size_t)part;
+        double share = stair_denoiser_share(&job->denoiser, part) * weight;
+        part_features(job, job->moments.logz[at], job->moments.g + at * (size_t)pm, job->moments.dg + at * (size_t)(pm * pm),
+                      job->part);
+        for (int k = 0; k < all - 1; k++) job->features[k] += share * job->part[k];
+    }
+    job->features[all - 1] = weight - 1;
 }
 
 static void add_sample(outer_job *job, int replicate)
@@ -232,16 +266,14 @@ static stair_status run_batch(stair_context *context, outer_job *job, int replic
                               size_t n)
 {
     size_t pm = (size_t)(job->p * job->m), k = (size_t)job->model->info.label_size;
-    stair_channel_result result = {.logz = job->logz, .g = job->g, .dg = job->dg, .error = job->error};
     for (size_t i = 0; i < n; i++)
         draw(job, shift, first + i, job->omega + i * pm, job->labels + i * k, job->weight + i);
-    STAIR_TRY(stair_channel_evaluate(context, job->model, &job->rule->channel,
-                                     (uint64_t)replicate * job->rule->points + first, n, job->labels, job->omega, 1,
-                                     job->cov, &result));
+    STAIR_TRY(stair_denoiser_evaluate(context, &job->denoiser, (uint64_t)replicate * job->rule->points + first, n,
+                                      job->labels, job->omega, &job->moments));
     for (size_t i = 0; i < n; i++) {
         fill_features(job, i);
         add_sample(job, replicate);
-        job->out->inner += fmin(1, job->error[i]) * job->weight[i];
+        job->out->inner += fmin(1, job->moments.error[i]) * job->weight[i];
     }
     job->out->calls += n;
     return STAIR_OK;
@@ -310,21 +342,33 @@ static stair_status allocate(stair_context *context, outer_job *job, double **me
 {
     size_t n = job->rule->points < BATCH ? job->rule->points : BATCH, pm = (size_t)(job->p * job->m);
     size_t all = (size_t)(job->out->count + job->controls), k = (size_t)job->model->info.label_size;
-    size_t batch = n * (k + 3 + 2 * pm + pm * pm);
+    size_t parts = STAIR_HIDDEN_PARTS, batch = n * (k + 2 + pm + (size_t)job->m + parts * (1 + pm + pm * pm));
     double *at = *memory =
-        calloc(batch + all * (1 + (size_t)job->out->replicates + (size_t)job->controls), sizeof(double));
+        calloc(batch + all * (2 + (size_t)job->out->replicates + (size_t)job->controls), sizeof(double));
     if (!at) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
     job->labels = at;
     job->omega = job->labels + n * k;
-    job->g = job->omega + n * pm;
-    job->dg = job->g + n * pm;
-    job->weight = job->dg + n * pm * pm;
-    job->error = job->weight + n;
-    job->logz = job->error + n;
-    job->features = job->logz + n;
-    job->sums = job->features + all;
+    job->weight = job->omega + n * pm;
+    job->moments.anchors = job->weight + n;
+    job->moments.error = job->moments.anchors + n * (size_t)job->m;
+    job->moments.logz = job->moments.error + n;
+    job->moments.g = job->moments.logz + n * parts;
+    job->moments.dg = job->moments.g + n * parts * pm;
+    job->features = job->moments.dg + n * parts * pm * pm;
+    job->part = job->features + all;
+    job->sums = job->part + all;
     job->cross = job->sums + all * (size_t)job->out->replicates;
     return STAIR_OK;
+}
+
+/* Random hidden nodes are new for each replicate, so that their error shows in the spread. */
+static stair_status renew_denoiser(stair_context *context, outer_job *job, int replicate)
+{
+    const stair_outer_rule *rule = job->rule;
+    if (replicate && !(job->denoiser.hidden && stair_hidden_is_random(job->denoiser.hidden))) return STAIR_OK;
+    stair_denoiser_destroy(&job->denoiser);
+    return stair_denoiser_create(context, job->model, &rule->channel, job->cov, fmin(MOST_FINENESS, rule->fineness),
+                                 rule->nodes, rule->seed + 1000 * (uint64_t)replicate, &job->denoiser);
 }
 
 static stair_status run_all(stair_context *context, outer_job *job)
@@ -334,30 +378,42 @@ static stair_status run_all(stair_context *context, outer_job *job)
     int dims = 2 * job->p * job->m + job->model->info.label_size;
     for (int r = 0; r < job->out->replicates; r++) {
         stair_rng_uniforms(rule->seed, STAIR_RNG_SHIFT, (uint64_t)r, dims, shift);
-        for (size_t first = 0; first < rule->points; first += BATCH) {
+        stair_status status = renew_denoiser(context, job, r);
+        for (size_t first = 0; first < rule->points && status == STAIR_OK; first += BATCH) {
             size_t n = rule->points - first < BATCH ? rule->points - first : BATCH;
-            STAIR_TRY(run_batch(context, job, r, shift, first, n));
+            status = run_batch(context, job, r, shift, first, n);
         }
+        STAIR_TRY(status);
     }
     return finish(context, job);
 }
 
-stair_status stair_outer_evaluate(stair_context *context, const stair_model *model, const stair_outer_rule *rule,
-                                  const double *q, const double *basis, stair_outer *outer)
+static stair_status sample(stair_context *context, const stair_model *model, const stair_outer_rule *rule, const double *q,
+                           const double *basis, stair_outer *outer)
 {
     int p = model->info.indices;
     outer_job *job = calloc(1, sizeof *job);
     double *memory = NULL;
     if (!job) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
-    *job = (outer_job){.model = model, .rule = rule, .out = outer, .p = p, .m = model->info.tokens,
-                       .full = p <= MOST_FULL, .basis = basis};
+    *job = (outer_job){.model = model, .rule = rule, .out = outer, .p = p, .m = model->info.tokens, .full = p <= MOST_FULL};
     job->controls = (job->full ? p * (p + 1) / 2 : p) + 1;
-    outer->inner = 0;
+    outer->inner = outer->bias = 0;
     outer->calls = 0;
+    outer->replicates = rule->replicates;
+    stair_subspace_set(model, q, basis, &job->rest);
     prepare(job, q);
     stair_status status = allocate(context, job, &memory);
     if (status == STAIR_OK) status = run_all(context, job);
+    stair_denoiser_destroy(&job->denoiser);
     free(memory);
     free(job);
     return status;
+}
+
+stair_status stair_outer_evaluate(stair_context *context, const stair_model *model, const stair_outer_rule *rule,
+                                  const double *q, const double *basis, stair_outer *outer)
+{
+    if (!rule->sampled && stair_label_grid_fits(context, model, rule, q))
+        return stair_label_grid_evaluate(context, model, rule, q, basis, outer);
+    return sample(context, model, rule, q, basis, outer);
 }

@@ -7,12 +7,16 @@
 #ifndef STAIR_ASYMPTOTICS_EXPECTATION_H
 #define STAIR_ASYMPTOTICS_EXPECTATION_H
 
-#include "model/model.h"
+#include "asymptotics/symmetry.h"
 
 #define STAIR_MOST_REPLICATES 64
 #define STAIR_MOST_KERNEL     6 /* dimension of the subspace on which the operator is formed */
 
 typedef struct {
+    bool sampled;    /* never a grid of labels, though it would fit */
+    double fineness; /* of grids and of hidden nodes: 1 for errors of about 1e-4 */
+    size_t means;    /* prior means of one replicate, where a grid of labels goes with a lattice of means; 0: it does not */
+    size_t nodes;    /* hidden nodes of half a rule, where they are a lattice */
     size_t points;   /* lattice points of one replicate, a power of two */
     int replicates;  /* independent random shifts: their spread is the error */
     double widening; /* points are drawn that much wider than the Gaussian, and weighted back */
@@ -22,12 +26,14 @@ typedef struct {
 
 /* Estimates; every number also by replicate, so that what is computed from them gets its error. */
 typedef struct {
-    int indices, kernel, replicates;
+    int indices, kernel;
+    int replicates; /* of the last evaluation: a grid has fewer than were asked for */
     int count;      /* numbers: P(P+1)/2 of f, log Z, pairs^2 of the operator */
     int pairs;      /* kernel (kernel + 1) / 2 */
     double *mean;   /* (count) */
     double *sample; /* (replicates, count) */
-    double inner;   /* mean of the channel's own error estimates */
+    double inner;   /* mean of the error estimates of single posteriors */
+    double bias;    /* relative error that all replicates may have in common */
     size_t calls;   /* samples the channel was asked for */
     double *memory;
 } stair_outer;
@@ -39,6 +45,17 @@ void stair_outer_destroy(stair_outer *outer);
 /* Fills `outer` at overlap q (P, P).  basis (P, kernel): orthonormal columns that q annihilates. */
 stair_status stair_outer_evaluate(stair_context *context, const stair_model *model, const stair_outer_rule *rule,
                                   const double *q, const double *basis, stair_outer *outer);
+
+/* What a grid of labels and the samples share: the unlearned subspace, and which rows dg does not mix. */
+typedef struct {
+    const double *basis; /* (P, kernel) */
+    bool apart[STAIR_MAX_INDICES];
+} stair_subspace;
+void stair_subspace_set(const stair_model *model, const double *q, const double *basis, stair_subspace *rest);
+
+/* The numbers of one posterior, (count), in the order of `mean`. */
+void stair_outer_features(const stair_outer *outer, const stair_subspace *rest, int m, double logz, const double *g,
+                          const double *dg, double *out);
 
 /* Views of row r of `sample`, or of `mean` for r < 0. */
 void stair_outer_f(const stair_outer *outer, int r, double *f); /* (P, P): E sum_m g_m g_m^T */

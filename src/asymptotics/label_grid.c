@@ -1,273 +1,429 @@
-/* E[phi(y)] at omega = 0, V = 1 by quadrature in the space of labels.
+/* E[phi] by quadrature over prior means and labels, without random numbers.
  *
- * Labels in a plane (two dependent entries of Z).  Fix the free rows of Z at one value u0 and let the
- * dependent rows w vary: y = g(u0, w) covers all labels, and dw = weight(u0; y) mu(dy), where mu is the
- * measure in which the channel states its density exp(log Z_out).  So
+ * Labels in a plane: one last row of two tokens, w.  Fix the hidden rows at an anchor u0 and let w vary: y =
+ * g(u0, w) covers all labels, and dw = weight(u0; y) mu(dy), where mu is the measure in which the channel
+ * states its density exp(log Z_out).  With overlap q on the last row alone and omega = sqrt(q) xi its mean,
  *
- *   E[phi] = integral dw  exp(log Z_out(y)) / weight(u0; y)  phi(y),
+ *   E[phi] = integral dxi N(xi) integral dw  exp(log Z_out(y; omega)) / weight(u0; y)  phi(y, omega).
  *
- * an analytic integrand on the whole plane that decays like a Gaussian: equidistant nodes converge faster
- * than any power of the step (Trefethen and Weideman, SIAM Review 56, 2014).  Two interlaced grids of the
- * same step serve as replicates; the step shrinks until they agree.  The integral of the density must be 1.
+ * Labels: an analytic integrand of width sqrt(v) that decays like a Gaussian, so equidistant nodes converge
+ * faster than any power of the step (Trefethen and Weideman, SIAM Review 56, 2014).  They are visited from a
+ * few labels that do occur outwards, as long as they count.  Means: phi changes over |xi| ~ sqrt(v/q), where
+ * tokens are told apart less well than their noise and where h and -h are confused, and is smooth beyond; sum
+ * and difference of the tokens are delta sinh(t), t equidistant.  phi does not change under omega -> -omega
+ * (even models) nor when the tokens change places: a quarter of the plane is enough.
  *
- * Fibres that are points {Z, -Z}.  phi is then a polynomial in Z of degree at most 4 and three
- * Gauss-Hermite nodes in each coordinate are exact; the grid is turned, for at its nodes tokens would tie. */
+ * With overlap on hidden rows as well there are more means than a product of grids can hold: they are the
+ * points of a randomly shifted lattice, and for each of them the labels are summed as before, so that only a
+ * bounded smooth function of the means is left to the lattice.
+ *
+ * Replicates are interlaced grids, or shifted lattices; where hidden nodes are random each has its own.  The
+ * mass found must be 1. */
 #include "asymptotics/label_grid.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/matrix.h"
+#include "asymptotics/denoiser.h"
+#include "asymptotics/node_set.h"
+#include "core/qmc.h"
 #include "core/rng.h"
 
-#define FIRST_STEP 0.5
-#define SHRINK     0.8
-#define TURN       0.3 /* of the grid, so that no node has two tokens tied */
-#define LEAST_STEP 0.02
-#define COSTLY     1e-3 /* precision where the hidden integral has more than two dimensions */
-#define MOST_SHELL 600
-#define MOST_HERMITE 60000 /* nodes: ten coordinates */
-#define CELLS (STAIR_MAX_INDICES * STAIR_MAX_TOKENS)
+#define MEAN_STEP     0.33 /* of t, per fineness */
+#define LABEL_STEP    1.7  /* in units of the width sqrt(v) / steepest, per fineness */
+#define STEEPEST      2.0  /* where the channel answers and nothing is known of it */
+#define MOST_FINENESS 1.6  /* of the hidden nodes: errors of 1e-9 */
+#define BEND          2.5  /* delta in units of sqrt(v/q) */
+#define MOST_BEND     3.0
+#define MOST_MEAN     8.0  /* standard deviations */
+#define CUT           1e-5 /* nodes below this times the error of the fineness do not count */
+#define TURN          0.3  /* of the grid, so that no node has two tokens tied */
+#define SEEDS         7    /* labels from which a grid is visited */
+#define WIDE          1.2  /* standard deviation of what is drawn, and weighted back */
+#define DEEP          0.8  /* fineness for each of many means, relative to that for few */
+#define CELLS         (STAIR_MAX_INDICES * STAIR_MAX_TOKENS)
 
 typedef struct {
     const stair_model *model;
-    stair_channel_options channel;
-    int p, m, free_rows;
-    double free_value[CELLS];
+    const stair_outer_rule *rule;
+    stair_outer *out;
+    stair_subspace rest;
+    int p, m;
+    double cov[STAIR_MAX_INDICES * STAIR_MAX_INDICES], overlap[STAIR_MAX_INDICES];
+    double q, v;          /* of the last row, prenoise in v */
+    bool deep;            /* hidden rows have overlap too */
+    double anchor[CELLS]; /* hidden rows */
     stair_fibre fibre;
-    double identity[STAIR_MAX_INDICES * STAIR_MAX_INDICES];
+    stair_denoiser denoiser;
+    double mean_step, label_step, mean_offset, label_offset, turn, cut;
+    size_t means;
+    double *mean, *share; /* (means, P, 2), (means) */
+    stair_node_set nodes;
     size_t capacity;
-    double *w, *labels, *omega, *logz, *g, *dg, *weight; /* a set of nodes */
-    double *memory;
+    double *z, *labels, *omega, *memory; /* a generation of nodes */
+    stair_denoised moments;
+    double *features, *row, mass, correction, size; /* sums of one grid */
 } grid_job;
 
-/* Free rows: tokens at different values, so that no mixing built from them is close to singular. */
-static void choose_free_value(grid_job *job)
-{
-    for (int r = 0; r < job->free_rows; r++)
-        for (int t = 0; t < job->m; t++)
-            job->free_value[r * job->m + t] = (t % 2 ? -3.0 : 3.0) * (1 - 0.5 * (t / 2) / (double)job->m) + 0.1 * r;
-}
+/* ---- where it fits ---------------------------------------------------------------------------- */
 
-static stair_status open_any(stair_context *context, const stair_model *model, stair_fibre *fibre)
+static stair_status open_at(stair_context *context, const stair_model *model, const double *z,
+                            stair_fibre *fibre)
 {
-    double z[CELLS], label[STAIR_MAX_TOKENS * STAIR_MAX_TOKENS], omega[CELLS] = {0};
-    stair_rng_normals(1, STAIR_RNG_POINTS, 0, model->info.indices * model->info.tokens, z);
-    STAIR_TRY(stair_fibre_create(context, model, fibre));
+    double label[STAIR_MAX_TOKENS * STAIR_MAX_TOKENS], omega[CELLS] = {0};
     model->ops->forward(model, z, NULL, label);
-    stair_status status = stair_fibre_open(context, label, omega, fibre);
-    if (status != STAIR_OK) stair_fibre_destroy(fibre);
-    return status;
+    return stair_fibre_open(context, label, omega, fibre);
 }
 
-static bool is_point(const stair_fibre *f) { return f->dim == 0 && f->mirrored && f->charts == 1; }
-
-static bool is_plane(const stair_fibre *f, int p, int m)
+static bool is_diagonal(int p, const double *q)
 {
-    return f->dim == f->free_rows * m && f->charts == 1 && !f->residuals && (p - f->free_rows) * m == 2;
+    for (int i = 0; i < p * p; i++)
+        if (i % (p + 1) && q[i] != 0) return false;
+    return true;
 }
 
-bool stair_label_grid_fits(stair_context *context, const stair_model *model)
+static bool is_deep(int p, const double *q)
 {
-    stair_fibre fibre;
+    bool deep = false;
+    for (int i = 0; i < p - 1; i++) deep |= q[i * (p + 1)] != 0;
+    return deep;
+}
+
+/* Hidden rows with overlap: worth it only where posteriors are cheap. */
+static bool serves_deep(stair_context *context, const stair_model *model, const double *q)
+{
+    int p = model->info.indices;
+    double cov[STAIR_MAX_INDICES * STAIR_MAX_INDICES];
+    for (int i = 0; i < p * p; i++) cov[i] = (i % (p + 1) == 0) - q[i];
+    return q[p * p - 1] > 0 && stair_hidden_fits(context, model, cov);
+}
+
+bool stair_label_grid_fits(stair_context *context, const stair_model *model, const stair_outer_rule *rule,
+                           const double *q)
+{
     int p = model->info.indices, m = model->info.tokens;
-    if (model->info.output_noisy || p > STAIR_MOST_KERNEL || open_any(context, model, &fibre) != STAIR_OK) return false;
-    bool fits = is_plane(&fibre, p, m) || (is_point(&fibre) && pow(3, p * m) <= MOST_HERMITE);
+    stair_context local = *context;
+    stair_fibre fibre;
+    double z[CELLS];
+    if (model->info.output_noisy || m != 2 || p > STAIR_MOST_KERNEL || !is_diagonal(p, q)) return false;
+    if (is_deep(p, q) && (!rule->means || !serves_deep(context, model, q))) return false;
+    if (!model->ops->even || !model->ops->permute || stair_fibre_create(&local, model, &fibre) != STAIR_OK)
+        return false;
+    stair_rng_normals(1, STAIR_RNG_POINTS, 0, p * m, z);
+    /* without hidden rows a posterior costs next to nothing, and samples do */
+    bool fits = open_at(&local, model, z, &fibre) == STAIR_OK && fibre.dim > 0 &&
+                fibre.dim == fibre.free_rows * m && fibre.charts == 1 && fibre.mirrored && !fibre.residuals &&
+                fibre.free_rows == p - 1;
     stair_fibre_destroy(&fibre);
     return fits;
 }
 
-static stair_status reserve(stair_context *context, grid_job *job, size_t n)
+/* ---- nodes ------------------------------------------------------------------------------------ */
+
+/* Sum and difference of the tokens to the last row of mean n. */
+static void set_last_mean(grid_job *job, size_t n, double sum, double difference)
 {
-    size_t pm = (size_t)(job->p * job->m), k = (size_t)job->model->info.label_size;
-    if (n <= job->capacity) return STAIR_OK;
-    free(job->memory);
-    job->capacity = 0;
-    double *at = job->memory = malloc(n * (3 * pm + k + 2 + pm * pm) * sizeof(double));
-    if (!at) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
-    job->w = at;
-    job->omega = job->w + n * pm;
-    job->g = job->omega + n * pm;
-    job->labels = job->g + n * pm;
-    job->logz = job->labels + n * k;
-    job->weight = job->logz + n;
-    job->dg = job->weight + n;
-    job->capacity = n;
+    double *last = job->mean + n * (size_t)(job->p * 2) + (size_t)(job->p - 1) * 2;
+    last[0] = sqrt(job->q) * M_SQRT1_2 * (sum + difference);
+    last[1] = sqrt(job->q) * M_SQRT1_2 * (sum - difference);
+}
+
+/* The product grid, one quarter of the plane. */
+static size_t place_means(grid_job *job, bool write)
+{
+    double bend = fmin(MOST_BEND, BEND * sqrt(job->v / job->q)), step = job->mean_step,
+           offset = job->mean_offset;
+    size_t n = 0;
+    for (int i = 0;; i++) {
+        double ti = (i + offset) * step, sum = bend * sinh(ti);
+        if (sum > MOST_MEAN) return n;
+        for (int j = 0;; j++) {
+            double tj = (j + offset) * step, difference = bend * sinh(tj);
+            double share = bend * bend * cosh(ti) * cosh(tj) * step * step / (2 * M_PI) *
+                           exp(-0.5 * (sum * sum + difference * difference)) * (ti > 0 ? 2 : 1) *
+                           (tj > 0 ? 2 : 1);
+            if (difference > MOST_MEAN || share < 10 * job->cut) break;
+            if (write) {
+                set_last_mean(job, n, sum, difference);
+                job->share[n] = share;
+            }
+            n++;
+        }
+    }
+}
+
+/* The shifted lattice: hidden means Gaussian, t of the last row Gaussian and weighted back. */
+static void draw_means(grid_job *job, int replicate)
+{
+    double shift[CELLS], u[CELLS], x[2];
+    int rows = job->p - 1, dims = 2;
+    for (int r = 0; r < rows; r++) dims += job->overlap[r] > 0 ? 2 : 0;
+    stair_rng_uniforms(job->rule->seed + 5, STAIR_RNG_SHIFT, (uint64_t)replicate, dims, shift);
+    for (size_t n = 0; n < job->means; n++) {
+        stair_qmc_point(dims, job->means, n, shift, u);
+        job->share[n] = 1 / (double)job->means;
+        for (int k = 0; k < 2; k++) {
+            double t = stair_qmc_normal(u[k]);
+            x[k] = WIDE * t;
+            job->share[n] *= WIDE * exp(0.5 * (t * t - x[k] * x[k]));
+        }
+        set_last_mean(job, n, x[0], x[1]);
+        for (int r = 0, at = 2; r < rows; r++)
+            for (int k = 0; k < 2 && job->overlap[r] > 0; k++)
+                job->mean[n * (size_t)(job->p * 2) + (size_t)(2 * r + k)] =
+                    sqrt(job->overlap[r]) * stair_qmc_normal(u[at++]);
+    }
+}
+
+static stair_status make_means(stair_context *context, grid_job *job, int replicate)
+{
+    size_t size = (size_t)(job->p * 2);
+    job->means = job->deep ? job->rule->means : job->q > 0 ? place_means(job, false) : 1;
+    job->mean = calloc((size + 1) * job->means, sizeof(double));
+    if (!job->mean) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+    job->share = job->mean + size * job->means;
+    job->share[0] = 1;
+    if (job->deep)
+        draw_means(job, replicate);
+    else if (job->q > 0)
+        place_means(job, true);
     return STAIR_OK;
 }
 
-/* Densities and derivatives at n nodes whose Z stand in job->w. */
-static stair_status evaluate(stair_context *context, grid_job *job, size_t n)
+static void label_of_node(const grid_job *job, const stair_node *node, double *w)
 {
-    size_t pm = (size_t)(job->p * job->m);
-    stair_channel_result result = {.logz = job->logz, .g = job->g, .dg = job->dg};
-    memset(job->omega, 0, n * pm * sizeof(double));
-    STAIR_TRY(stair_model_forward(context, job->model, n, job->w, job->labels));
-    return stair_channel_evaluate(context, job->model, &job->channel, 0, n, job->labels, job->omega, 1, job->identity,
-                                  &result);
+    double a = (node->i + job->label_offset) * job->label_step,
+           b = (node->j + job->label_offset) * job->label_step;
+    double c = cos(job->turn), s = sin(job->turn);
+    w[0] = a * c - b * s;
+    w[1] = a * s + b * c;
 }
 
-/* Adds weight times sum_ab G_ik,ab G_jl,ab; out as in expectation.h. */
-static void add_products(const stair_outer *outer, int m, double weight, const double *dg, double *out)
+/* One of w and -w stands for both. */
+static stair_status add_node(stair_context *context, grid_job *job, int mean, int i, int j)
 {
-    int p = outer->indices, pm = p * m;
-    for (int i = 0; i < p; i++)
-        for (int j = 0; j <= i; j++)
-            for (int c = 0; c < p; c++)
-                for (int d = 0; d < p; d++) {
-                    double sum = 0;
-                    for (int a = 0; a < m; a++)
-                        for (int b = 0; b < m; b++)
-                            sum += dg[(i * m + a) * pm + c * m + b] * dg[(j * m + a) * pm + d * m + b];
-                    int row = i * (i + 1) / 2 + j, column = c >= d ? c * (c + 1) / 2 + d : d * (d + 1) / 2 + c;
-                    out[row * outer->pairs + column] += weight * sum / (c == d ? 1 : 2);
-                }
+    int back = job->label_offset > 0 ? -1 : 0;
+    bool turned = i + job->label_offset < 0 || (i + job->label_offset == 0 && j < 0);
+    stair_node node = {.group = mean, .i = turned ? back - i : i, .j = turned ? back - j : j};
+    return stair_node_set_add(context, &job->nodes, &node);
 }
 
-static double fibre_weight(grid_job *job, const double *label)
+/* The last row at the anchor for the label of the open fibre; its weight there is returned. */
+static double at_anchor(const grid_job *job, double *w)
 {
-    static _Thread_local double u[STAIR_MAX_DIM * STAIR_BLOCK], z[(CELLS + 256) * STAIR_BLOCK], weight[STAIR_BLOCK];
-    stair_context local = {.threads = 1};
-    if (stair_fibre_open(&local, label, job->omega, &job->fibre) != STAIR_OK) return 0;
+    double u[2 * STAIR_MOST_KERNEL * STAIR_BLOCK], z[2 * STAIR_MOST_KERNEL * STAIR_BLOCK],
+        weight[STAIR_BLOCK];
     for (int k = 0; k < job->fibre.dim; k++)
-        for (int i = 0; i < STAIR_BLOCK; i++) u[k * STAIR_BLOCK + i] = job->free_value[k];
+        for (int i = 0; i < STAIR_BLOCK; i++) u[k * STAIR_BLOCK + i] = job->anchor[k];
     stair_fibre_map(&job->fibre, 0, 1, u, z, weight);
+    for (int t = 0; t < 2; t++) w[t] = z[(size_t)(job->fibre.dim + t) * STAIR_BLOCK];
     return weight[0];
 }
 
-/* Shell k of the grid: nodes (i, j) with max(|i|, |j|) = k, one of each pair w, -w when the grid is centred. */
-static size_t shell_nodes(grid_job *job, int k, double step, double offset)
+/* Labels that do occur: hidden rows at a few random places, the last row close to its mean. */
+static stair_status seed_nodes(stair_context *context, grid_job *job)
 {
-    size_t n = 0, pm = (size_t)(job->p * job->m);
-    int low = offset > 0 ? -k - 1 : -k;
-    for (int i = low; i <= k; i++)
-        for (int j = low; j <= k; j++) {
-            if (i != low && i != k && j != low && j != k) continue;
-            if (i + offset < 0 || (i + offset == 0 && j + offset < 0)) continue;
-            double *z = job->w + n * pm, *w = z + job->free_rows * job->m;
-            memcpy(z, job->free_value, sizeof(double) * (size_t)(job->free_rows * job->m));
-            w[0] = ((i + offset) * cos(TURN) - (j + offset) * sin(TURN)) * step;
-            w[1] = ((i + offset) * sin(TURN) + (j + offset) * cos(TURN)) * step;
-            job->weight[n] = (i == 0 && j == 0 && offset == 0 ? 1 : 2) * step * step;
-            n++;
+    stair_context local = *context;
+    int hidden = (job->p - 1) * job->m;
+    double z[CELLS], w[2];
+    for (size_t n = 0; n < job->means; n++)
+        for (int s = 0; s < SEEDS; s++) {
+            const double *mean = job->mean + n * (size_t)(hidden + 2);
+            stair_rng_normals(7, STAIR_RNG_POINTS, (uint64_t)s, hidden, z);
+            for (int k = 0; k < hidden; k++)
+                z[k] =
+                    s || job->deep ? mean[k] + sqrt(job->cov[k / 2 * (job->p + 1)]) * z[k] : job->anchor[k];
+            z[hidden] = mean[hidden] + 0.5 * sqrt(job->v);
+            z[hidden + 1] = mean[hidden + 1] - 0.4 * sqrt(job->v);
+            if (open_at(&local, job->model, z, &job->fibre) != STAIR_OK) continue;
+            at_anchor(job, w);
+            double a = w[0] * cos(job->turn) + w[1] * sin(job->turn),
+                   b = w[1] * cos(job->turn) - w[0] * sin(job->turn);
+            STAIR_TRY(add_node(context, job, (int)n, (int)lrint(a / job->label_step - job->label_offset),
+                               (int)lrint(b / job->label_step - job->label_offset)));
         }
-    return n;
-}
-
-/* One grid into row r of `outer`; the mass it found is returned in *mass. */
-static stair_status integrate(stair_context *context, grid_job *job, double step, double offset, double tolerance,
-                              double *row, stair_outer *outer, double *mass)
-{
-    int start = outer->indices * (outer->indices + 1) / 2 + 1, quiet = 0;
-    size_t pm = (size_t)(job->p * job->m), k_label = (size_t)job->model->info.label_size;
-    memset(row, 0, sizeof(double) * (size_t)outer->count);
-    *mass = 0;
-    for (int k = 0; k < MOST_SHELL && quiet < 2; k++) {
-        STAIR_TRY(reserve(context, job, (size_t)(8 * (k + 1) + 8)));
-        size_t n = shell_nodes(job, k, step, offset);
-        double added = 0;
-        STAIR_TRY(evaluate(context, job, n));
-        for (size_t i = 0; i < n; i++) {
-            double scale = fibre_weight(job, job->labels + i * k_label);
-            double share = scale > 0 ? job->weight[i] * exp(job->logz[i]) / scale : 0, norm = 0;
-            for (size_t a = 0; a < pm * pm; a++) norm += job->dg[i * pm * pm + a] * job->dg[i * pm * pm + a];
-            *mass += share;
-            added += share * (1 + norm);
-            row[start - 1] += share * job->logz[i];
-            add_products(outer, job->m, share, job->dg + i * pm * pm, row + start);
-        }
-        outer->calls += n;
-        quiet = added <= 0.01 * tolerance * *mass ? quiet + 1 : 0;
-    }
-    for (int a = 0; a < outer->count; a++) row[a] /= *mass;
     return STAIR_OK;
 }
 
-static double disagreement(const stair_outer *outer, double mass[2])
-{
-    const double *a = outer->sample, *b = outer->sample + outer->count;
-    double worst = fmax(fabs(mass[0] - 1), fabs(mass[1] - 1)), scale = 0;
-    int start = outer->indices * (outer->indices + 1) / 2 + 1;
-    for (int k = start; k < outer->count; k++) scale = fmax(scale, fabs(a[k]));
-    for (int k = start; k < outer->count; k++) worst = fmax(worst, fabs(a[k] - b[k]) / scale);
-    return worst;
-}
+/* ---- sums ------------------------------------------------------------------------------------- */
 
-static stair_status plane(stair_context *context, grid_job *job, double precision, stair_outer *outer)
+static stair_status reserve(stair_context *context, grid_job *job, size_t n)
 {
-    double mass[2];
-    for (double step = FIRST_STEP;; step *= SHRINK) {
-        STAIR_TRY(integrate(context, job, step, 0, precision, outer->sample, outer, &mass[0]));
-        STAIR_TRY(integrate(context, job, step, 0.5, precision, outer->sample + outer->count, outer, &mass[1]));
-        if (disagreement(outer, mass) <= precision) break;
-        if (step < LEAST_STEP)
-            return stair_fail(context, STAIR_NOT_CONVERGED, "the label grid did not reach precision %g", precision);
-    }
-    for (int k = 0; k < outer->count; k++) outer->mean[k] = 0.5 * (outer->sample[k] + outer->sample[outer->count + k]);
+    size_t pm = (size_t)(job->p * job->m), k = (size_t)job->model->info.label_size,
+           parts = STAIR_HIDDEN_PARTS;
+    if (n <= job->capacity) return STAIR_OK;
+    free(job->memory);
+    job->capacity = 0;
+    double *at = job->memory =
+        malloc(2 * n * (2 * pm + k + 1 + (size_t)job->m + parts * (1 + pm + pm * pm)) * sizeof(double));
+    if (!at) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+    job->capacity = n = 2 * n;
+    job->z = at;
+    job->omega = job->z + n * pm;
+    job->labels = job->omega + n * pm;
+    job->moments.anchors = job->labels + n * k;
+    job->moments.error = job->moments.anchors + n * (size_t)job->m;
+    job->moments.logz = job->moments.error + n;
+    job->moments.g = job->moments.logz + n * parts;
+    job->moments.dg = job->moments.g + n * parts * pm;
     return STAIR_OK;
 }
 
-/* Three-point Gauss-Hermite in every coordinate, turned by a fixed rotation. */
-static stair_status points(stair_context *context, grid_job *job, stair_outer *outer)
+/* Posteriors at the nodes from `first` on. */
+static stair_status evaluate(stair_context *context, grid_job *job, size_t first, size_t n)
 {
-    static const double node[3] = {-1.7320508075688772935, 0, 1.7320508075688772935}, share[3] = {1. / 6, 2. / 3, 1. / 6};
-    int size = job->p * job->m, start = outer->indices * (outer->indices + 1) / 2 + 1;
-    double turn[12 * 12];
-    size_t n = 1;
-    for (int k = 0; k < size; k++) n *= 3;
-    for (int r = 0; r < 2; r++) { /* two rotations: they agree to rounding */
-        stair_rng_normals(1 + (uint64_t)r, STAIR_RNG_POINTS, 1, size * size, turn);
-        stair_matrix_orthonormalise(size, turn);
-        STAIR_TRY(reserve(context, job, n));
-        for (size_t i = 0; i < n; i++) {
-            double x[12];
-            size_t rest = i;
-            job->weight[i] = 1;
-            for (int k = 0; k < size; k++, rest /= 3) {
-                x[k] = node[rest % 3];
-                job->weight[i] *= share[rest % 3];
-            }
-            for (int k = 0; k < size; k++) {
-                double sum = 1e-7 * (k + 1); /* the centre node is a tie as well: step aside, at a cost of 1e-14 */
-                for (int j = 0; j < size; j++) sum += turn[k * size + j] * x[j];
-                job->w[i * (size_t)size + (size_t)k] = sum;
-            }
-        }
-        STAIR_TRY(evaluate(context, job, n));
-        double *row = outer->sample + r * outer->count;
-        memset(row, 0, sizeof(double) * (size_t)outer->count);
-        for (size_t i = 0; i < n; i++) {
-            row[start - 1] += job->weight[i] * job->logz[i];
-            add_products(outer, job->m, job->weight[i], job->dg + i * (size_t)(size * size), row + start);
-        }
-        outer->calls += n;
+    size_t pm = (size_t)(job->p * job->m), hidden = pm - 2;
+    STAIR_TRY(reserve(context, job, n));
+    for (size_t i = 0; i < n; i++) {
+        const stair_node *node = &job->nodes.list[first + i];
+        memcpy(job->z + i * pm, job->anchor, hidden * sizeof(double));
+        label_of_node(job, node, job->z + i * pm + hidden);
+        memcpy(job->omega + i * pm, job->mean + (size_t)node->group * pm, pm * sizeof(double));
     }
-    for (int k = 0; k < outer->count; k++) outer->mean[k] = 0.5 * (outer->sample[k] + outer->sample[outer->count + k]);
+    STAIR_TRY(stair_model_forward(context, job->model, n, job->z, job->labels));
+    return stair_denoiser_evaluate(context, &job->denoiser, first, n, job->labels, job->omega, &job->moments);
+}
+
+/* |dg|^2 in units of the covariance: what a node may add to an average. */
+static double strength(const grid_job *job, const double *dg)
+{
+    int p = job->p, m = job->m, pm = p * m;
+    double sum = 1;
+    for (int a = 0; a < pm; a++)
+        for (int b = 0; b < pm; b++)
+            sum += dg[a * pm + b] * dg[a * pm + b] * job->cov[a / m * (p + 1)] * job->cov[b / m * (p + 1)];
+    return sum;
+}
+
+/* Adds node i of the generation to the sums; how much it counts is returned. */
+static double add_sums(grid_job *job, const stair_node *node, size_t i, double scale)
+{
+    size_t pm = (size_t)(job->p * job->m), parts = (size_t)job->denoiser.parts;
+    int count = job->out->count;
+    double area =
+        (node->i == 0 && node->j == 0 && job->label_offset == 0 ? 1 : 2) * job->label_step * job->label_step;
+    double counts = 0;
+    for (size_t part = 0; part < parts; part++) {
+        size_t at = i * parts + part;
+        const double *dg = job->moments.dg + at * pm * pm;
+        double share = job->share[node->group] * area * exp(job->moments.logz[at]) / scale;
+        double portion = stair_denoiser_share(&job->denoiser, (int)part) * share;
+        if (part == 0) counts = share * strength(job, dg);
+        if (part == 0) job->size += counts;
+        job->correction += (portion - (part ? 0 : share)) * strength(job, dg);
+        stair_outer_features(job->out, &job->rest, job->m, job->moments.logz[at], job->moments.g + at * pm,
+                             dg, job->features);
+        for (int k = 0; k < count && portion != 0; k++) job->row[k] += portion * job->features[k];
+        job->mass += portion;
+    }
+    return counts;
+}
+
+/* One grid: generation after generation of neighbours, until none counts. */
+static stair_status integrate(stair_context *context, grid_job *job)
+{
+    double w[2];
+    job->mass = job->correction = job->size = 0;
+    memset(job->row, 0, sizeof(double) * (size_t)job->out->count);
+    STAIR_TRY(seed_nodes(context, job));
+    for (size_t first = 0, end; first < job->nodes.count; first = end) {
+        end = job->nodes.count;
+        STAIR_TRY(evaluate(context, job, first, end - first));
+        for (size_t n = first; n < end; n++) {
+            stair_node node = job->nodes.list[n];
+            const double *label = job->labels + (n - first) * (size_t)job->model->info.label_size,
+                         omega[CELLS] = {0};
+            if (stair_fibre_open(context, label, omega, &job->fibre) != STAIR_OK)
+                continue; /* beyond what labels carry */
+            if (add_sums(job, &node, n - first, at_anchor(job, w)) < job->cut) continue;
+            for (int side = -1; side <= 1; side += 2) {
+                STAIR_TRY(add_node(context, job, node.group, node.i + side, node.j));
+                STAIR_TRY(add_node(context, job, node.group, node.i, node.j + side));
+            }
+        }
+    }
+    if (!(job->mass > 0)) return stair_fail(context, STAIR_NOT_CONVERGED, "the grid of labels found no mass");
+    for (int k = 0; k < job->out->count; k++) job->row[k] /= job->mass;
+    job->out->calls += job->nodes.count;
+    return STAIR_OK;
+}
+
+static stair_status renew_denoiser(stair_context *context, grid_job *job, int r)
+{
+    const stair_outer_rule *rule = job->rule;
+    if (r && !(job->denoiser.hidden && stair_hidden_is_random(job->denoiser.hidden))) return STAIR_OK;
+    stair_denoiser_destroy(&job->denoiser);
+    return stair_denoiser_create(context, job->model, &rule->channel, job->cov,
+                                 fmin(MOST_FINENESS, (job->deep ? DEEP : 1) * rule->fineness), rule->nodes,
+                                 rule->seed + 1000 * (uint64_t)r, &job->denoiser);
+}
+
+static stair_status replicate(stair_context *context, grid_job *job, int r)
+{
+    STAIR_TRY(renew_denoiser(context, job, r));
+    double steepest = job->denoiser.hidden ? stair_hidden_steepest(job->denoiser.hidden) : STEEPEST;
+    job->label_step = LABEL_STEP * sqrt(job->v) / (steepest * (job->deep ? DEEP : 1) * job->rule->fineness);
+    job->mean_offset = 0.5 * (r % 2);
+    job->label_offset = 0.5 * ((r ^ r >> 1) % 2);
+    job->turn = TURN + 0.2 * (r / 4);
+    job->row = job->out->sample + r * job->out->count;
+    stair_node_set_clear(&job->nodes);
+    STAIR_TRY(make_means(context, job, r));
+    stair_status status = integrate(context, job);
+    free(job->mean);
+    job->mean = NULL;
+    job->out->bias += fabs(job->correction) / job->size;
+    return status;
+}
+
+/* Interlaced grids; where anything is random more of them, for their spread is the error. */
+static int replicates_of(const grid_job *job)
+{
+    int wanted = (job->p - 1) * job->m > 2 || job->deep ? 8 : 2;
+    return wanted < job->rule->replicates ? wanted : job->rule->replicates;
+}
+
+static stair_status run(stair_context *context, grid_job *job)
+{
+    stair_outer *out = job->out;
+    out->calls = 0;
+    out->inner = out->bias = 0;
+    out->replicates = replicates_of(job);
+    memset(out->mean, 0, sizeof(double) * (size_t)out->count);
+    for (int r = 0; r < out->replicates; r++) {
+        STAIR_TRY(replicate(context, job, r));
+        for (int k = 0; k < out->count; k++) out->mean[k] += job->row[k] / out->replicates;
+    }
+    out->bias /= out->replicates;
     return STAIR_OK;
 }
 
 stair_status stair_label_grid_evaluate(stair_context *context, const stair_model *model,
-                                       const stair_channel_options *channel, double precision, stair_outer *outer)
+                                       const stair_outer_rule *rule, const double *q, const double *basis,
+                                       stair_outer *outer)
 {
+    int p = model->info.indices, m = model->info.tokens;
     grid_job *job = calloc(1, sizeof *job);
     if (!job) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
-    *job = (grid_job){.model = model, .channel = *channel, .p = model->info.indices, .m = model->info.tokens};
-    outer->calls = 0;
-    stair_status status = open_any(context, model, &job->fibre);
-    if (status == STAIR_OK) {
-        job->free_rows = job->fibre.free_rows;
-        bool costly = job->fibre.dim > 2; /* there the channel cannot be as accurate as the grid */
-        if (costly) precision = fmax(precision, COSTLY);
-        job->channel.precision = costly ? precision : fmax(1e-12, 0.1 * precision);
-        outer->inner = is_point(&job->fibre) ? 0 : job->channel.precision;
-        if (job->fibre.dim == 2) job->channel.method = "nested"; /* accuracy is worth more than speed here */
-        choose_free_value(job);
-        for (int i = 0; i < job->p; i++) job->identity[i * (job->p + 1)] = 1;
-        status = is_point(&job->fibre) ? points(context, job, outer) : plane(context, job, precision, outer);
-        stair_fibre_destroy(&job->fibre);
-    }
+    *job = (grid_job){.model = model, .rule = rule, .out = outer, .p = p, .m = m, .q = q[p * p - 1]};
+    for (int i = 0; i < p * p; i++) job->cov[i] = (i % (p + 1) == 0) - q[i];
+    for (int i = 0; i < p; i++) job->overlap[i] = q[i * (p + 1)];
+    job->deep = is_deep(p, q);
+    job->v = job->cov[p * p - 1] + model->info.prenoise;
+    job->mean_step = MEAN_STEP / rule->fineness;
+    job->cut = CUT * pow(10, -4 * rule->fineness * rule->fineness);
+    stair_hidden_anchor(p - 1, m, job->anchor);
+    stair_subspace_set(model, q, basis, &job->rest);
+    job->features = malloc(sizeof(double) * (size_t)outer->count);
+    stair_status status = job->features ? stair_fibre_create(context, model, &job->fibre)
+                                        : stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+    if (status == STAIR_OK) status = run(context, job);
+    stair_denoiser_destroy(&job->denoiser);
+    stair_fibre_destroy(&job->fibre);
+    stair_node_set_free(&job->nodes);
     free(job->memory);
+    free(job->features);
     free(job);
     return status;
 }

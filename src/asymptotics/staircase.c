@@ -118,33 +118,41 @@ static stair_status close_in(staircase *s, walk_point *above, walk_point *below,
     return STAIR_OK;
 }
 
-/* Solves the crossing with the full rule and writes the step. */
+/* Solves the crossing with the full rule and writes the step: secant steps, and from the last point, whose height is small
+ * enough for its square not to matter, along the slopes. */
 static stair_status cross(staircase *s, walk_point above, walk_point below)
 {
     double alpha_slope, slope, by_replicate[STAIR_MOST_REPLICATES];
-    walk_point at;
+    walk_point at, before = {0};
     STAIR_TRY(close_in(s, &above, &below, &alpha_slope, &slope));
-    double share = above.height / (above.height - below.height);
-    double v = exp(log(above.v) + share * log(below.v / above.v));
-    walk_point coarse = {.v = v, .alpha = exp(log(above.alpha) + share * log(below.alpha / above.alpha))};
-    STAIR_TRY(walk_to(s, v, true, &at));
+    double v = exp(log(above.v) + above.height / (above.height - below.height) * log(below.v / above.v));
+    for (int k = 0;; k++) {
+        STAIR_TRY(walk_to(s, v, true, &at));
+        if (k && fabs(log(at.v / before.v)) > 1e-6) {
+            slope = (at.height - before.height) / log(at.v / before.v);
+            alpha_slope = log(at.alpha / before.alpha) / log(at.v / before.v);
+        }
+        if (k == SECANT || at.height * at.height <= 0.05 * s->options->precision) break;
+        before = at;
+        v *= exp(fmax(-0.5, fmin(0.5, -at.height / slope)));
+    }
     const stair_branch_point *point = s->point;
-    int count = s->b->fine.replicates;
-    double ratio = alpha_slope / slope, center = log(at.alpha) - ratio * at.height;
-    for (int r = 0; r < count; r++) {
+    double ratio = alpha_slope / slope;
+    for (int r = 0; r < point->replicates; r++) {
         double lifted = log(point->alpha_by_replicate[r] * fmax(1e-300, point->leading.by_replicate[r]));
         by_replicate[r] = log(point->alpha_by_replicate[r]) - ratio * lifted;
     }
+    walk_point here = {.v = at.v * exp(-at.height / slope), .alpha = exp(log(at.alpha) - ratio * at.height)};
     stair_step *step = new_step(s, "weak");
     if (step) {
         describe(s, step);
-        step->alpha = exp(center);
-        step->error = step->alpha * stair_replicate_error(count, by_replicate);
+        step->alpha = here.alpha;
+        step->error = step->alpha * hypot(stair_replicate_error(point->replicates, by_replicate), point->bias);
         step->eigenvalue = 1 / step->alpha; /* at the crossing, a little beside the point just solved */
         for (int i = 0; i < s->b->model->info.indices; i++)
-            if (step->overlap[i] > 0) step->overlap[i] = 1 - (1 - step->overlap[i]) * exp(-at.height / slope);
+            if (step->overlap[i] > 0) step->overlap[i] = 1 - (1 - step->overlap[i]) * here.v / at.v;
     }
-    s->top = coarse;
+    s->top = here;
     return STAIR_OK;
 }
 

@@ -18,6 +18,14 @@
 #define INFORMED 1e-6
 #define MORE     2    /* times that the number of samples may be multiplied by four */
 #define SEED     0.05 /* overlap along a direction that has just become unstable */
+#define COARSER  7    /* times the precision is what the way is looked for with */
+#define SCOUT    5e-3 /* and a precision that is always enough for that */
+#define LEAST_FINENESS 0.65
+#define MEANS       1024.0 /* of one replicate at precision 1e-3 */
+#define MEANS_FROM  1e-3
+#define NODES       64.0 /* hidden nodes of half a rule, times the precision */
+#define LEAST_NODES 1024.0
+#define MOST_NODES  262144.0
 
 stair_asymptotics_options stair_asymptotics_defaults(void)
 {
@@ -43,13 +51,27 @@ stair_status stair_asymptotics_check(stair_context *context, const stair_asympto
     return STAIR_OK;
 }
 
-/* Errors of f fall like points^-0.7: 64000 give about 1e-3. */
-static size_t points_needed(const stair_asymptotics_options *o)
+static size_t power_of_two(double least)
 {
-    double all = o->points ? (double)o->points : 64000 * pow(1e-3 / o->precision, 1.4);
-    size_t points = 16;
-    while ((double)points * o->replicates < 0.75 * all) points *= 2;
-    return points;
+    size_t n = 16;
+    while ((double)n < 0.75 * least) n *= 2;
+    return n;
+}
+
+/* Errors of f fall like points^-0.7, 64000 give about 1e-3; those of grids like exp(-fineness^2). */
+static stair_outer_rule rule_for(const stair_asymptotics_options *o, double precision)
+{
+    stair_outer_rule rule = {.replicates = o->replicates, .widening = o->widening, .seed = o->seed,
+                             .channel = stair_channel_defaults()};
+    double all = 64000 * pow(1e-3 / precision, 1.4);
+    if (o->points) all = fmin(all, (double)o->points);
+    rule.points = power_of_two(all / o->replicates);
+    rule.fineness = fmax(LEAST_FINENESS, sqrt(-log10(precision) / 4));
+    if (precision <= MEANS_FROM) rule.means = power_of_two(MEANS * pow(1e-3 / precision, 0.6)); /* before that samples do it */
+    rule.nodes = power_of_two(fmin(MOST_NODES, fmax(LEAST_NODES, NODES / precision)));
+    rule.channel.precision = o->inner > 0 ? o->inner : fmin(1e-2, 3 * o->precision);
+    rule.channel.seed = o->seed;
+    return rule;
 }
 
 void stair_branch_prepare(stair_branch *b, stair_context *context, const stair_model *model,
@@ -59,12 +81,9 @@ void stair_branch_prepare(stair_branch *b, stair_context *context, const stair_m
     b->context = context;
     b->model = model;
     stair_symmetry_find(model, &b->symmetry);
-    b->fine = (stair_outer_rule){.points = points_needed(o), .replicates = o->replicates, .widening = o->widening,
-                                 .seed = o->seed, .channel = stair_channel_defaults()};
-    b->fine.channel.precision = o->inner > 0 ? o->inner : fmin(1e-2, 3 * o->precision);
-    b->fine.channel.seed = o->seed;
-    b->coarse = b->fine;
-    b->coarse.points = b->fine.points / 16 > 64 ? b->fine.points / 16 : b->fine.points < 64 ? b->fine.points : 64;
+    b->fine = rule_for(o, o->precision);
+    if (o->points) b->fine.points = power_of_two((double)o->points / o->replicates);
+    b->coarse = rule_for(o, fmin(0.1, fmax(SCOUT, COARSER * o->precision)));
     b->side = o->side;
     b->tolerance = o->tolerance > 0 ? o->tolerance : 0.1 * o->precision;
     b->perfect = o->perfect;
@@ -137,22 +156,21 @@ static stair_status run(stair_branch *b, const stair_asymptotics_options *o, dou
     int p = b->model->info.indices;
     memset(point, 0, sizeof *point);
     point->stop = "converged";
-    if (alpha == 0 && b->side == 0 && !informed) return STAIR_OK; /* Q = 0, exactly */
+    for (int i = 0; i < p; i++) point->q[i * (p + 1)] = b->side; /* no samples: what side information says */
+    if (alpha == 0) return STAIR_OK;
     if (from)
         stair_branch_place(b, from);
     else if (informed)
         start_everywhere(b, INFORMED);
     else if (b->side > 0)
         start_everywhere(b, 1 - fmin(0.5, b->side));
-    if (informed && alpha == 0 && b->side == 0) {
-        memset(point->q, 0, sizeof(double) * (size_t)(p * p));
-        return STAIR_OK;
-    }
     STAIR_TRY(informed ? stays_perfect(b, alpha, point) : STAIR_OK);
     if (strcmp(point->stop, "perfect") != 0) STAIR_TRY(climb(b, alpha, point));
     for (int round = 0; round < rounds && !strcmp(point->stop, "converged") && worst(p, point) > precision; round++) {
         b->fine.points *= 4; /* the error asked for was missed: more samples, from where we are */
         b->coarse.points *= 4;
+        b->fine.means *= 4;
+        b->fine.fineness *= 1.1;
         STAIR_TRY(climb(b, alpha, point));
     }
     for (int i = 0; i < p * p && !strcmp(point->stop, "perfect"); i++) point->q[i] = i % (p + 1) == 0;

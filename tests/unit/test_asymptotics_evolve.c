@@ -110,7 +110,7 @@ static void entropy_slope_is_the_gap_of_state_evolution(void **state)
     assert_int_equal(stair_entropy_at(context, one, &how, alpha, &up, &above, &error), STAIR_OK);
     assert_int_equal(stair_entropy_at(context, one, &how, alpha, &down, &below, &error), STAIR_OK);
     stair_outer outer;
-    stair_outer_rule rule = {.points = 8192, .replicates = 16, .widening = 1.2, .seed = 1, .channel = stair_channel_defaults()};
+    stair_outer_rule rule = {.fineness = 1, .points = 8192, .replicates = 16, .widening = 1.2, .seed = 1, .channel = stair_channel_defaults()};
     assert_int_equal(stair_outer_create(context, one, 0, 16, &outer), STAIR_OK);
     assert_int_equal(stair_outer_evaluate(context, one, &rule, &q, NULL, &outer), STAIR_OK);
     stair_outer_f(&outer, -1, &f);

@@ -1,10 +1,15 @@
 /* Thresholds: closed forms of one layer, values of two layers from a quadrature that shares no code with
- * this one (docs/errata.md, 1), the bounds no model may violate, and the local limit of perfect recovery. */
+ * this one (docs/errata.md, 1), the bounds no model may violate, the second step by two rules that share neither samples
+ * nor posteriors, and the local limit of perfect recovery. */
 #include "assert_close.h"
 #include "stair.h"
 
+#include "asymptotics/denoiser.h"
+#include "asymptotics/label_grid.h"
 #include "asymptotics/perfect.h"
+#include "core/rng.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -35,6 +40,48 @@ static int steps_of(const char *spec, int most, double precision, stair_step *li
     assert_int_equal(status, STAIR_OK);
     stair_model_destroy(&model);
     return count;
+}
+
+#define SAMPLES 12
+#define MOST    9 /* P * M */
+
+static void compare_posteriors(const stair_model *model, const double *v, double tolerance)
+{
+    stair_model_info info = stair_model_describe(model);
+    int p = info.indices, m = info.tokens, pm = p * m;
+    double cov[16] = {0}, z[MOST], normals[2 * MOST], omega[SAMPLES * MOST], labels[SAMPLES * 9], worst = 0;
+    for (int i = 0; i < p; i++) cov[i * (p + 1)] = v[i];
+    for (int n = 0; n < SAMPLES; n++) {
+        stair_rng_normals(11, STAIR_RNG_POINTS, (uint64_t)n, 2 * pm, normals);
+        for (int k = 0; k < pm; k++) {
+            omega[n * pm + k] = sqrt(1 - v[k / m]) * normals[k];
+            z[k] = omega[n * pm + k] + sqrt(v[k / m] + info.prenoise) * normals[pm + k];
+        }
+        assert_int_equal(stair_model_forward(context, model, 1, z, labels + n * info.label_size), STAIR_OK);
+    }
+    double logz[SAMPLES], g[SAMPLES * MOST], dg[SAMPLES * MOST * MOST], error[SAMPLES], anchors[SAMPLES * 3];
+    static double logz3[3 * SAMPLES], g3[3 * SAMPLES * MOST], dg3[3 * SAMPLES * MOST * MOST];
+    stair_channel_options options = stair_channel_defaults();
+    options.precision = tolerance < 0.01 ? 1e-8 : 1e-3;
+    stair_channel_result channel = {.logz = logz, .g = g, .dg = dg, .error = error};
+    assert_int_equal(stair_channel_evaluate(context, model, &options, 0, SAMPLES, labels, omega, 1, cov, &channel), STAIR_OK);
+    stair_denoiser denoiser;
+    stair_denoised nodes = {.logz = logz3, .g = g3, .dg = dg3, .error = error, .anchors = anchors};
+    assert_int_equal(stair_denoiser_create(context, model, &options, cov, 1.5, 1 << 14, 1, &denoiser), STAIR_OK);
+    assert_non_null(denoiser.hidden);
+    assert_int_equal(stair_denoiser_evaluate(context, &denoiser, 0, SAMPLES, labels, omega, &nodes), STAIR_OK);
+    for (int n = 0; n < SAMPLES; n++) {
+        worst = fmax(worst, fabs(logz3[3 * n] - logz[n]));
+        for (int i = 0; i < pm; i++) { /* in units of the prior, inside the block of one index */
+            double scale = v[i / m] + info.prenoise;
+            worst = fmax(worst, sqrt(scale) * fabs(g3[3 * n * pm + i] - g[n * pm + i]));
+            for (int j = i / m * m; j < (i / m + 1) * m; j++)
+                worst = fmax(worst, scale * fabs(dg3[(3 * n * pm + i) * pm + j] - dg[(n * pm + i) * pm + j]));
+        }
+    }
+    if (worst > tolerance) print_error("%s: %g\n", stair_model_spec(model), worst);
+    assert_true(worst <= tolerance);
+    stair_denoiser_destroy(&denoiser);
 }
 
 static void one_layer_is_closed_form(void **state)
@@ -78,28 +125,80 @@ static void two_layers_first_step(void **state)
 static void first_step_respects_its_bound(void **state)
 {
     (void)state;
-    static const double skips[] = {0.3, 4};
-    for (int k = 0; k < 4; k++) {
+    static const double skips[] = {0.1, 0.3, 0.7, 4};
+    for (int k = 0; k < 8; k++) {
         char spec[96];
         stair_step list[16];
-        snprintf(spec, sizeof spec, "attention:layers=2,skip=%g,mixing=%s", skips[k % 2], k < 2 ? "attention" : "literal");
-        steps_of(spec, 1, 0.05, list);
+        snprintf(spec, sizeof spec, "attention:layers=2,skip=%g,mixing=%s", skips[k % 4], k < 4 ? "attention" : "literal");
+        steps_of(spec, 1, 1e-3, list);
         assert_true(list[0].alpha >= 1.0 / 6 - 3 * list[0].error);
+        assert_true(list[0].error < 1e-6);
     }
 }
 
 static void whole_staircase_of_two_layers(void **state)
 {
     (void)state;
-    stair_step list[16];
-    int count = steps_of("attention:layers=2,skip=1", 0, 0.03, list);
+    stair_step list[16], again[16];
+    int count = steps_of("attention:layers=2,skip=1", 0, 0.01, list);
     assert_int_equal(count, 3);
     assert_int_equal(list[1].learns[0], 1);
-    assert_close(list[1].alpha, 0.7195, 5 * list[1].error);
-    assert_true(list[1].error < 0.03);
+    assert_true(list[1].error < 0.003);
     assert_string_equal(list[2].kind, "perfect");
     assert_close(list[2].alpha, 1, 1e-9);
     for (int k = 1; k < count; k++) assert_true(list[k].alpha > list[k - 1].alpha);
+    steps_of("attention:layers=2,skip=1", 2, 1e-3, again); /* a finer grid stays within the error of the coarser */
+    assert_true(again[1].error < 5e-4);
+    assert_close(list[1].alpha, again[1].alpha, 4 * list[1].error);
+}
+
+/* f of the last layer and the eigenvalue of the first at Q = diag(0, q): the grid of labels with its table of hidden
+ * nodes against samples and the channel, which have nothing in common but the model. */
+static void grid_agrees_with_samples_and_channel(void **state)
+{
+    (void)state;
+    stair_model *model;
+    stair_outer grid, samples;
+    double q[4] = {0, 0, 0, 0.9}, first[2] = {1, 0}, by_replicate[16];
+    stair_outer_rule rule = {.fineness = 0.9, .points = 256, .replicates = 16, .widening = 1.2, .seed = 1,
+                             .channel = stair_channel_defaults()};
+    assert_int_equal(stair_model_create(context, "attention:layers=2,skip=1", &model), STAIR_OK);
+    assert_int_equal(stair_outer_create(context, model, 1, 16, &grid), STAIR_OK);
+    assert_int_equal(stair_outer_create(context, model, 1, 16, &samples), STAIR_OK);
+    assert_true(stair_label_grid_fits(context, model, &rule, q));
+    assert_int_equal(stair_label_grid_evaluate(context, model, &rule, q, first, &grid), STAIR_OK);
+    rule.sampled = true;
+    assert_int_equal(stair_outer_evaluate(context, model, &rule, q, first, &samples), STAIR_OK);
+    for (int k = 2; k < grid.count; k++) { /* f22, E log Z, F */
+        for (int r = 0; r < 16; r++) by_replicate[r] = samples.sample[r * samples.count + k];
+        double error = stair_replicate_error(16, by_replicate);
+        assert_close(grid.mean[k], samples.mean[k], 4 * error);
+        assert_true(error < 0.1 * fabs(grid.mean[k]));
+    }
+    stair_outer_destroy(&grid);
+    stair_outer_destroy(&samples);
+    stair_model_destroy(&model);
+}
+
+/* Posterior by hidden nodes against the channel, with the hidden row unknown and partly known. */
+static void hidden_nodes_agree_with_the_channel(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *spec;
+        double v[3], tolerance;
+    } cases[] = {{"attention:layers=2,skip=1", {1, 0.05}, 1e-4},
+                 {"attention:layers=2,skip=0.3", {1, 0.5}, 1e-4},
+                 {"attention:layers=2,skip=2", {0.4, 0.02}, 1e-4},
+                 {"attention:layers=2,skip=1,prenoise=0.01", {0.01, 1e-4}, 1e-4},
+                 {"attention:layers=3,skip=1", {1, 1, 0.5}, 0.05},
+                 {"attention:layers=2,tokens=3", {0.7, 0.4}, 0.05}};
+    for (int c = 0; c < 6; c++) {
+        stair_model *model;
+        assert_int_equal(stair_model_create(context, cases[c].spec, &model), STAIR_OK);
+        compare_posteriors(model, cases[c].v, cases[c].tolerance);
+        stair_model_destroy(&model);
+    }
 }
 
 static void perfect_recovery_is_at_the_counting_bound(void **state)
@@ -147,6 +246,8 @@ int main(void)
         cmocka_unit_test(symmetries_are_found),
         cmocka_unit_test(one_layer_is_closed_form),
         cmocka_unit_test(two_layers_first_step),
+        cmocka_unit_test(hidden_nodes_agree_with_the_channel),
+        cmocka_unit_test(grid_agrees_with_samples_and_channel),
         cmocka_unit_test(first_step_respects_its_bound),
         cmocka_unit_test(perfect_recovery_is_at_the_counting_bound),
         cmocka_unit_test(whole_staircase_of_two_layers),

@@ -1,0 +1,67 @@
+/* Chooses between the rule over hidden indices (hidden.c) and the channel. */
+#include "asymptotics/denoiser.h"
+
+#include <math.h>
+#include <string.h>
+
+stair_status stair_denoiser_create(stair_context *context, const stair_model *model,
+                                   const stair_channel_options *channel, const double *cov, double fineness,
+                                   size_t nodes, uint64_t seed, stair_denoiser *d)
+{
+    *d = (stair_denoiser){.model = model, .channel = *channel, .cov = cov, .parts = 1};
+    if (!stair_hidden_fits(context, model, cov)) return STAIR_OK;
+    d->parts = STAIR_HIDDEN_PARTS;
+    return stair_hidden_create(context, model, cov, fineness, nodes, seed, &d->hidden);
+}
+
+void stair_denoiser_destroy(stair_denoiser *d)
+{
+    stair_hidden_destroy(&d->hidden);
+}
+
+/* A sample that one of the halves does not see at all: the channel looks for it. */
+static stair_status ask_channel(stair_context *context, const stair_denoiser *d, uint64_t sample, size_t i,
+                                const double *label, const double *omega, stair_denoised *result)
+{
+    size_t pm = (size_t)(d->model->info.indices * d->model->info.tokens), at = i * STAIR_HIDDEN_PARTS;
+    stair_channel_result out = {.logz = result->logz + at,
+                                .g = result->g + at * pm,
+                                .dg = result->dg + at * pm * pm,
+                                .error = result->error + i};
+    STAIR_TRY(
+        stair_channel_evaluate(context, d->model, &d->channel, sample, 1, label, omega, 1, d->cov, &out));
+    for (size_t part = 1; part < STAIR_HIDDEN_PARTS; part++) {
+        result->logz[at + part] = out.logz[0];
+        memcpy(out.g + part * pm, out.g, pm * sizeof(double));
+        memcpy(out.dg + part * pm * pm, out.dg, pm * pm * sizeof(double));
+    }
+    return STAIR_OK;
+}
+
+stair_status stair_denoiser_evaluate(stair_context *context, stair_denoiser *d, uint64_t first, size_t n,
+                                     const double *labels, const double *omega, stair_denoised *result)
+{
+    size_t pm = (size_t)(d->model->info.indices * d->model->info.tokens),
+           k = (size_t)d->model->info.label_size;
+    if (!d->hidden) {
+        stair_channel_result out = {
+            .logz = result->logz, .g = result->g, .dg = result->dg, .error = result->error};
+        return stair_channel_evaluate(context, d->model, &d->channel, first, n, labels, omega, 1, d->cov,
+                                      &out);
+    }
+    stair_hidden_result out = {.logz = result->logz, .g = result->g, .dg = result->dg};
+    STAIR_TRY(stair_hidden_anchors(context, d->hidden, n, labels, result->anchors));
+    STAIR_TRY(stair_hidden_evaluate(context, d->hidden, n, result->anchors, omega, &out));
+    for (size_t i = 0; i < n; i++) {
+        result->error[i] =
+            0.5 * fabs(result->logz[i * STAIR_HIDDEN_PARTS + 1] - result->logz[i * STAIR_HIDDEN_PARTS + 2]);
+        if (!isfinite(result->error[i]))
+            STAIR_TRY(ask_channel(context, d, first + i, i, labels + i * k, omega + i * pm, result));
+    }
+    return STAIR_OK;
+}
+
+double stair_denoiser_share(const stair_denoiser *d, int part)
+{
+    return d->parts == 1 ? 1 : part == 0 ? 2 : -0.5;
+}

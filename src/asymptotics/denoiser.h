@@ -1,0 +1,35 @@
+/* Posterior moments for averages over samples that share one covariance. */
+#ifndef STAIR_ASYMPTOTICS_DENOISER_H
+#define STAIR_ASYMPTOTICS_DENOISER_H
+
+#include "asymptotics/hidden.h"
+
+typedef struct {
+    const stair_model *model;
+    stair_channel_options channel;
+    const double *cov;    /* (P, P), the caller's */
+    stair_hidden *hidden; /* NULL: the channel answers */
+    int parts;            /* estimates of each sample: 1, or 3 that take the bias out, see hidden.c */
+} stair_denoiser;
+
+/* (n, parts) and so on; the caller's. */
+typedef struct {
+    double *logz, *g, *dg;
+    double
+        *error; /* (n): of the channel; of the hidden rule, half the distance between the halves in log Z */
+    double *anchors; /* (n, M): room */
+} stair_denoised;
+
+/* fineness and nodes as in hidden.h; the channel serves models the hidden rule does not fit. */
+stair_status stair_denoiser_create(stair_context *context, const stair_model *model,
+                                   const stair_channel_options *channel, const double *cov, double fineness,
+                                   size_t nodes, uint64_t seed, stair_denoiser *denoiser);
+void stair_denoiser_destroy(stair_denoiser *denoiser);
+stair_status stair_denoiser_evaluate(stair_context *context, stair_denoiser *denoiser, uint64_t first,
+                                     size_t n, const double *labels, const double *omega,
+                                     stair_denoised *result);
+
+/* Share of part k in an average: 1, or 2, -1/2, -1/2. */
+double stair_denoiser_share(const stair_denoiser *denoiser, int part);
+
+#endif

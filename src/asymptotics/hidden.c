@@ -1,0 +1,559 @@
+/* Where the label fixes the last row once the hidden rows are given, and depends on it linearly,
+ *
+ *   w(u; y) = T(u) x,   x = w(u0; y) at an anchor u0,   weight(u; y) = weight(u),
+ *
+ * as in attention of last rank one (T(u) = H(u)^-1 H(u0), h = +-gamma), the posterior of any sample is a sum
+ * over hidden nodes u with prior N(omega_u, V_u): no search for modes, no adaptation, and as long as nothing
+ * is known of the hidden rows, T(u) and the prior are one table for all samples.  Otherwise the nodes move
+ * with omega and the model maps them.
+ *
+ * Two hidden coordinates: equidistant nodes, exact beyond all powers once they resolve the posterior
+ * (Trefethen and Weideman, SIAM Review 56, 2014).  More: a randomly shifted lattice.  Either rule has two
+ * halves (interlaced, or of their own shift); with phi nonlinear in the sums, 2 phi(both) - [phi(first) +
+ * phi(second)]/2 is free of the bias of order 1/nodes, and its difference from phi(both) shows the inner
+ * error. */
+#include "asymptotics/hidden.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "asymptotics/hidden_sums.h"
+#include "asymptotics/symmetry.h"
+#include "core/isa.h"
+#include "core/matrix.h"
+#include "core/parallel.h"
+#include "core/qmc.h"
+#include "core/rng.h"
+
+#define CELLS       (STAIR_MAX_INDICES * STAIR_MAX_TOKENS)
+#define ROOM        ((STAIR_HIDDEN_ROWS + 1) * STAIR_HIDDEN_TOKENS * STAIR_BLOCK) /* Z of a block of nodes */
+#define HALVES      2
+#define REACH       6.5 /* standard deviations of the prior that nodes cover */
+#define PRIOR_STEP  0.7 /* step that resolves the prior, per fineness */
+#define WIDTH_STEP  0.9 /* and the posterior, in units of its width sqrt(v) / |dw/du| */
+#define SLOPES      256 /* random places at which |dw/du| is taken */
+#define DIFFERENCE  1e-4
+#define LEAST_STEP  0.01
+#define NEAR        5.2  /* REACH for nodes that follow omega */
+#define SPAN        8.0  /* fixed nodes cover [-SPAN, SPAN] */
+#define LEAST_FIXED 0.03 /* step below which fixed nodes would be too many */
+#define TURN        0.3  /* of the grid, so that hidden tokens do not tie in rows of nodes */
+#define TRIALS      512  /* random places where the fibre is looked at */
+#define LINEAR      1e-10
+#define STEEPEST                                                                                             \
+    40.0 /* largest entry of T: beyond, equidistant nodes would not see where the density peaks */
+#define SAMPLES_PER_BLOCK 64
+
+STAIR_HOT_TABLE(void, stair_hidden_moving,
+                (const stair_hidden_shape *shape, const stair_hidden_sample *sample, const double *w,
+                 const double *z, const double *log_weight, const double *factor, double *sums));
+STAIR_HOT_TABLE(void, stair_hidden_cached,
+                (const stair_hidden_shape *shape, const stair_hidden_sample *sample, size_t blocks,
+                 const double *table, double *sums));
+
+STAIR_HOT_TABLE(void, stair_hidden_window,
+                (const stair_hidden_plane *plane, const stair_hidden_sample *sample, double reach,
+                 double prior, double *sums));
+
+struct stair_hidden {
+    const stair_model *model;
+    stair_hidden_shape shape;
+    int p, m, dim;                      /* P, M, hidden coordinates */
+    double variance[STAIR_MAX_INDICES]; /* of each row, prenoise included */
+    bool flat;                          /* nothing known of the hidden rows: one table */
+    double anchor[CELLS], steepest;
+    size_t nodes[HALVES], blocks[HALVES];
+    double *log_measure[HALVES]; /* (blocks, 64) */
+    double *standard[HALVES];    /* (blocks, dim, 64): nodes in units of the prior */
+    double *table[HALVES];       /* flat: (blocks, 1 + M*M + dim, 64) */
+    stair_hidden_plane
+        plane[HALVES]; /* two coordinates, not flat, if not too fine: nodes that stay where they are */
+};
+
+/* ---- the linear fibre ------------------------------------------------------------------------- */
+
+/* Anchor: tokens at different values, so that no mixing built from them is close to singular. */
+void stair_hidden_anchor(int rows, int m, double *anchor)
+{
+    for (int r = 0; r < rows; r++)
+        for (int t = 0; t < m; t++)
+            anchor[r * m + t] = (t % 2 ? -3.0 : 3.0) * (1 - 0.5 * (t / 2) / (double)m) + 0.1 * r;
+}
+
+/* The last row (M) and the weight of an open fibre at hidden coordinates u (dim). */
+static double map_one(const stair_fibre *fibre, int m, const double *u, double *last)
+{
+    double block[ROOM], z[ROOM], weight[STAIR_BLOCK];
+    for (int k = 0; k < fibre->dim; k++)
+        for (int i = 0; i < STAIR_BLOCK; i++) block[k * STAIR_BLOCK + i] = u[k];
+    stair_fibre_map(fibre, 0, 1, block, z, weight);
+    for (int t = 0; t < m; t++) last[t] = z[(size_t)(fibre->dim + t) * STAIR_BLOCK];
+    return weight[0];
+}
+
+static stair_status open_at(stair_context *context, const stair_model *model, const double *hidden,
+                            const double *last, stair_fibre *fibre)
+{
+    double z[CELLS], label[STAIR_MAX_TOKENS * STAIR_MAX_TOKENS], omega[CELLS] = {0};
+    int m = model->info.tokens, rows = model->info.indices - 1;
+    memcpy(z, hidden, sizeof(double) * (size_t)(rows * m));
+    memcpy(z + rows * m, last, sizeof(double) * (size_t)m);
+    model->ops->forward(model, z, NULL, label);
+    return stair_fibre_open(context, label, omega, fibre);
+}
+
+/* Fibres of M labels whose anchors x_k are independent: columns of `inverse` (M, M) turn maps into T. */
+typedef struct {
+    stair_fibre fibre[STAIR_HIDDEN_TOKENS];
+    double inverse[STAIR_HIDDEN_TOKENS * STAIR_HIDDEN_TOKENS];
+    int opened;
+} label_basis;
+
+static void basis_close(label_basis *b)
+{
+    for (int k = 0; k < b->opened; k++) stair_fibre_destroy(&b->fibre[k]);
+}
+
+static stair_status basis_open(stair_context *context, const stair_model *model, const double *anchor,
+                               label_basis *b)
+{
+    int m = model->info.tokens;
+    double x[STAIR_HIDDEN_TOKENS * STAIR_HIDDEN_TOKENS], last[STAIR_HIDDEN_TOKENS];
+    memset(b, 0, sizeof *b);
+    for (int k = 0; k < m; k++) {
+        for (int t = 0; t < m; t++) last[t] = t == k ? 1.5 : 0.3 * (t + 1);
+        STAIR_TRY(stair_fibre_create(context, model, &b->fibre[k]));
+        b->opened++;
+        STAIR_TRY(open_at(context, model, anchor, last, &b->fibre[k]));
+        map_one(&b->fibre[k], m, anchor, last);
+        for (int t = 0; t < m; t++) x[t * m + k] = last[t];
+    }
+    for (int i = 0; i < m * m; i++) b->inverse[i] = i % (m + 1) == 0;
+    return stair_matrix_solve(m, x, m, b->inverse, NULL)
+               ? STAIR_OK
+               : stair_fail(context, STAIR_FAILED, "labels coincide");
+}
+
+/* T (M, M) at u, and the weight. */
+static double basis_map(const label_basis *b, int m, const double *u, double *t_out)
+{
+    double images[STAIR_HIDDEN_TOKENS * STAIR_HIDDEN_TOKENS], last[STAIR_HIDDEN_TOKENS], weight = 0;
+    for (int k = 0; k < m; k++) {
+        weight = map_one(&b->fibre[k], m, u, last);
+        for (int t = 0; t < m; t++) images[t * m + k] = last[t];
+    }
+    for (int i = 0; i < m; i++)
+        for (int j = 0; j < m; j++) {
+            t_out[i * m + j] = 0;
+            for (int k = 0; k < m; k++) t_out[i * m + j] += images[i * m + k] * b->inverse[k * m + j];
+        }
+    return weight;
+}
+
+/* w = T(u) x with a weight free of x at random places, and T nowhere close to singular. */
+static bool is_linear(stair_context *context, const stair_model *model, stair_fibre *fibre)
+{
+    int m = model->info.tokens, rows = model->info.indices - 1;
+    double anchor[CELLS], z[CELLS], x[STAIR_HIDDEN_TOKENS], w[STAIR_HIDDEN_TOKENS],
+        t[STAIR_HIDDEN_TOKENS * STAIR_HIDDEN_TOKENS];
+    label_basis basis;
+    stair_hidden_anchor(rows, m, anchor);
+    bool linear = basis_open(context, model, anchor, &basis) == STAIR_OK;
+    for (int trial = 0; trial < TRIALS && linear; trial++) {
+        stair_rng_normals(5, STAIR_RNG_POINTS, (uint64_t)trial, (rows + 1) * m, z);
+        linear = open_at(context, model, z, z + rows * m, fibre) == STAIR_OK;
+        if (!linear) break;
+        map_one(fibre, m, anchor, x);
+        double weight = map_one(fibre, m, z, w), other = basis_map(&basis, m, z, t);
+        linear = fabs(weight - other) <= LINEAR * STEEPEST * weight;
+        for (int i = 0; i < m; i++) {
+            for (int j = 0; j < m; j++) {
+                w[i] -= t[i * m + j] * x[j];
+                linear &= fabs(t[i * m + j]) <= STEEPEST;
+            }
+            linear &= fabs(w[i]) <= LINEAR * STEEPEST;
+        }
+    }
+    basis_close(&basis);
+    return linear;
+}
+
+static bool fibre_fits(const stair_fibre *f, int p, int m)
+{
+    return f->dim > 0 && f->dim == f->free_rows * m && f->free_rows == p - 1 && f->charts == 1 &&
+           f->mirrored && !f->residuals && f->angles == 0;
+}
+
+static bool rows_fit(const stair_model *model, const double *cov)
+{
+    int p = model->info.indices;
+    stair_symmetry symmetry;
+    for (int i = 0; i < p; i++)
+        for (int j = 0; j < p; j++)
+            if (i != j && fabs(cov[i * p + j]) > 1e-12) return false;
+    stair_symmetry_find(model, &symmetry);
+    for (int i = 0; i < p - 1; i++)
+        if (!symmetry.even[i]) return false;
+    return true;
+}
+
+bool stair_hidden_fits(stair_context *context, const stair_model *model, const double *cov)
+{
+    int p = model->info.indices, m = model->info.tokens;
+    stair_context local = *context; /* what does not fit is no error of the caller's */
+    stair_fibre fibre;
+    double z[CELLS];
+    if (model->info.output_noisy || m < 2 || m > STAIR_HIDDEN_TOKENS || p < 2 || p - 1 > STAIR_HIDDEN_ROWS)
+        return false;
+    if (stair_fibre_create(&local, model, &fibre) != STAIR_OK) return false;
+    stair_rng_normals(1, STAIR_RNG_POINTS, 0, p * m, z);
+    bool fits = open_at(&local, model, z, z + (p - 1) * m, &fibre) == STAIR_OK && fibre_fits(&fibre, p, m) &&
+                rows_fit(model, cov) && is_linear(&local, model, &fibre);
+    stair_fibre_destroy(&fibre);
+    return fits;
+}
+
+/* ---- nodes ------------------------------------------------------------------------------------ */
+
+static stair_status reserve(stair_context *context, stair_hidden *h, int half, size_t nodes)
+{
+    size_t blocks = (nodes + STAIR_BLOCK - 1) / STAIR_BLOCK;
+    h->nodes[half] = nodes;
+    h->blocks[half] = blocks;
+    h->log_measure[half] = malloc(blocks * STAIR_BLOCK * sizeof(double));
+    h->standard[half] = calloc(blocks * STAIR_BLOCK * (size_t)h->dim, sizeof(double));
+    if (!h->log_measure[half] || !h->standard[half])
+        return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+    for (size_t i = 0; i < blocks * STAIR_BLOCK; i++) h->log_measure[half][i] = -1e30;
+    return STAIR_OK;
+}
+
+static void put_node(stair_hidden *h, int half, size_t i, const double *x, double log_measure)
+{
+    double *block = h->standard[half] + i / STAIR_BLOCK * STAIR_BLOCK * (size_t)h->dim;
+    for (int k = 0; k < h->dim; k++) block[(size_t)k * STAIR_BLOCK + i % STAIR_BLOCK] = x[k];
+    h->log_measure[half][i] = log_measure;
+}
+
+/* Equidistant nodes in the plane; one of each pair x, -x where the prior is centred. */
+static size_t plane_nodes(stair_hidden *h, int half, double step, bool write)
+{
+    double offset = 0.5 * half, reach = h->flat ? REACH : NEAR, x[2];
+    int most = (int)ceil(reach * M_SQRT2 / step);
+    size_t n = 0;
+    for (int i = -most; i <= most; i++)
+        for (int j = -most; j <= most; j++) {
+            double a = (i + offset) * step, b = (j + offset) * step, square = a * a + b * b;
+            if (square > reach * reach || (h->flat && (a < 0 || (a == 0 && b < 0)))) continue;
+            x[0] = a * cos(TURN) - b * sin(TURN);
+            x[1] = a * sin(TURN) + b * cos(TURN);
+            double share = (h->flat && square > 0 ? 2 : 1) * step * step / (2 * M_PI);
+            if (write) put_node(h, half, n, x, log(share) - 0.5 * square);
+            n++;
+        }
+    return n;
+}
+
+/* Over the prior: root mean square of |dw/du| in units of the hidden standard deviations, and largest entry
+ * of T. */
+static double typical_slope(stair_hidden *h, const label_basis *basis)
+{
+    int m = h->m, cells = m * m;
+    double u[CELLS], moved[CELLS], t[STAIR_HIDDEN_TOKENS * STAIR_HIDDEN_TOKENS],
+        other[STAIR_HIDDEN_TOKENS * STAIR_HIDDEN_TOKENS];
+    double square = 0;
+    for (int trial = 0; trial < SLOPES; trial++) {
+        stair_rng_normals(6, STAIR_RNG_POINTS, (uint64_t)trial, h->dim, u);
+        basis_map(basis, m, u, t);
+        for (int c = 0; c < cells; c++) h->steepest = fmax(h->steepest, fabs(t[c]));
+        for (int k = 0; k < h->dim; k++) {
+            memcpy(moved, u, sizeof u);
+            moved[k] += DIFFERENCE;
+            basis_map(basis, m, moved, other);
+            for (int c = 0; c < cells; c++)
+                square += h->variance[k / m] * (other[c] - t[c]) * (other[c] - t[c]) /
+                          (DIFFERENCE * DIFFERENCE * SLOPES);
+        }
+    }
+    return sqrt(square);
+}
+
+/* Row i of a plane: log weight and T of its nodes. */
+static void fill_row(const label_basis *basis, const stair_hidden_plane *plane, int i, double *row)
+{
+    double u[2 * STAIR_BLOCK], z[2][ROOM], weight[STAIR_BLOCK];
+    double area = 2 * log(plane->step);
+    for (size_t first = 0; first < plane->stride; first += STAIR_BLOCK) {
+        for (int k = 0; k < STAIR_BLOCK; k++) {
+            u[k] = plane->low + i * plane->step;
+            u[STAIR_BLOCK + k] = plane->low + ((double)first + k) * plane->step;
+        }
+        for (int b = 0; b < 2; b++) stair_fibre_map(&basis->fibre[b], 0, STAIR_BLOCK, u, z[b], weight);
+        for (size_t k = 0; k < STAIR_BLOCK && first + k < plane->stride; k++) {
+            row[first + k] = area + log(weight[k]);
+            for (size_t t = 0; t < 2; t++)
+                for (size_t s = 0; s < 2; s++)
+                    row[(1 + 2 * t + s) * plane->stride + first + k] =
+                        z[0][(2 + t) * STAIR_BLOCK + k] * basis->inverse[s] +
+                        z[1][(2 + t) * STAIR_BLOCK + k] * basis->inverse[2 + s];
+        }
+    }
+}
+
+static stair_status make_window(stair_context *context, stair_hidden *h, const label_basis *basis,
+                                double step)
+{
+    for (int half = 0; half < HALVES; half++) {
+        stair_hidden_plane *plane = &h->plane[half];
+        *plane = (stair_hidden_plane){
+            .low = -SPAN + 0.5 * half * step, .step = step, .side = (int)(2 * SPAN / step)};
+        plane->stride = ((size_t)plane->side + 7) / 8 * 8;
+        plane->columns = malloc((size_t)plane->side * 5 * plane->stride * sizeof(double));
+        if (!plane->columns) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+        for (int i = 0; i < plane->side; i++)
+            fill_row(basis, plane, i, plane->columns + (size_t)i * 5 * plane->stride);
+    }
+    return STAIR_OK;
+}
+
+static stair_status make_plane(stair_context *context, stair_hidden *h, const label_basis *basis,
+                               double slope, double fineness)
+{
+    double width = sqrt(h->variance[h->p - 1]) / slope, deviation = sqrt(h->variance[0]);
+    double step = fmax(LEAST_STEP, fmin(PRIOR_STEP, WIDTH_STEP * width) / fineness);
+    if (!h->flat && step * deviation >= LEAST_FIXED) return make_window(context, h, basis, step * deviation);
+    for (int half = 0; half < HALVES; half++) {
+        STAIR_TRY(reserve(context, h, half, plane_nodes(h, half, step, false)));
+        plane_nodes(h, half, step, true);
+    }
+    return STAIR_OK;
+}
+
+static stair_status make_lattice(stair_context *context, stair_hidden *h, size_t nodes, uint64_t seed)
+{
+    double shift[CELLS], x[CELLS];
+    for (int half = 0; half < HALVES; half++) {
+        STAIR_TRY(reserve(context, h, half, nodes));
+        stair_rng_uniforms(seed + 77, STAIR_RNG_SHIFT, (uint64_t)half, h->dim, shift);
+        for (size_t i = 0; i < nodes; i++) {
+            stair_qmc_point(h->dim, nodes, i, shift, x);
+            for (int k = 0; k < h->dim; k++) x[k] = stair_qmc_normal(x[k]);
+            put_node(h, half, i, x, -log((double)nodes));
+        }
+    }
+    return STAIR_OK;
+}
+
+/* Block b of the table: T, the weight and z of its nodes. */
+static void fill_block(const stair_hidden *h, const label_basis *basis, int half, size_t b, double *block)
+{
+    double z[STAIR_HIDDEN_TOKENS][ROOM], weight[STAIR_BLOCK];
+    int m = h->m, last = h->dim * STAIR_BLOCK;
+    const double *x = h->standard[half] + b * STAIR_BLOCK * (size_t)h->dim;
+    double *u = block + (size_t)(1 + m * m) * STAIR_BLOCK;
+    for (int k = 0; k < h->dim; k++)
+        for (int i = 0; i < STAIR_BLOCK; i++)
+            u[k * STAIR_BLOCK + i] = sqrt(h->variance[k / m]) * x[k * STAIR_BLOCK + i];
+    for (int k = 0; k < m; k++) stair_fibre_map(&basis->fibre[k], 0, STAIR_BLOCK, u, z[k], weight);
+    for (int i = 0; i < STAIR_BLOCK; i++) {
+        block[i] = h->log_measure[half][b * STAIR_BLOCK + (size_t)i] + log(weight[i]);
+        for (int t = 0; t < m; t++)
+            for (int s = 0; s < m; s++) {
+                double sum = 0;
+                for (int k = 0; k < m; k++)
+                    sum += z[k][last + t * STAIR_BLOCK + i] * basis->inverse[k * m + s];
+                block[(1 + t * m + s) * STAIR_BLOCK + i] = sum;
+            }
+    }
+}
+
+static stair_status fill_table(stair_context *context, stair_hidden *h, const label_basis *basis, int half)
+{
+    size_t width = (size_t)(1 + h->m * h->m + h->dim) * STAIR_BLOCK;
+    h->table[half] = malloc(h->blocks[half] * width * sizeof(double));
+    if (!h->table[half]) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+    for (size_t b = 0; b < h->blocks[half]; b++) fill_block(h, basis, half, b, h->table[half] + b * width);
+    return STAIR_OK;
+}
+
+static stair_status build(stair_context *context, stair_hidden *h, double fineness, size_t nodes,
+                          uint64_t seed)
+{
+    label_basis basis;
+    stair_status status = basis_open(context, h->model, h->anchor, &basis);
+    double slope = status == STAIR_OK ? typical_slope(h, &basis) : 1;
+    if (status == STAIR_OK)
+        status = h->dim == 2 ? make_plane(context, h, &basis, slope, fineness)
+                             : make_lattice(context, h, nodes, seed);
+    for (int half = 0; half < HALVES && h->flat && status == STAIR_OK; half++)
+        status = fill_table(context, h, &basis, half);
+    basis_close(&basis);
+    return status;
+}
+
+stair_status stair_hidden_create(stair_context *context, const stair_model *model, const double *cov,
+                                 double fineness, size_t nodes, uint64_t seed, stair_hidden **hidden)
+{
+    int p = model->info.indices, m = model->info.tokens;
+    stair_hidden *h = *hidden = calloc(1, sizeof *h);
+    if (!h) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+    *h = (stair_hidden){.model = model, .p = p, .m = m, .dim = (p - 1) * m, .flat = true};
+    h->shape = (stair_hidden_shape){.tokens = m, .rows = p - 1, .sums = 1 + p * (m + m * (m + 1) / 2)};
+    for (int i = 0; i < p; i++) {
+        h->variance[i] = cov[i * (p + 1)] + model->info.prenoise;
+        if (i < p - 1) h->flat &= cov[i * (p + 1)] == 1;
+    }
+    stair_hidden_anchor(p - 1, m, h->anchor);
+    stair_status status = build(context, h, fineness, nodes, seed);
+    if (status != STAIR_OK) stair_hidden_destroy(hidden);
+    return status;
+}
+
+void stair_hidden_destroy(stair_hidden **hidden)
+{
+    if (!*hidden) return;
+    for (int half = 0; half < HALVES; half++) {
+        free((*hidden)->log_measure[half]);
+        free((*hidden)->standard[half]);
+        free((*hidden)->table[half]);
+        free((*hidden)->plane[half].columns);
+    }
+    free(*hidden);
+    *hidden = NULL;
+}
+
+bool stair_hidden_is_random(const stair_hidden *h)
+{
+    return h->dim > 2;
+}
+double stair_hidden_steepest(const stair_hidden *h)
+{
+    return h->steepest;
+}
+
+/* ---- samples ---------------------------------------------------------------------------------- */
+
+stair_status stair_hidden_anchors(stair_context *context, stair_hidden *h, size_t n, const double *labels,
+                                  double *anchors)
+{
+    double omega[CELLS] = {0};
+    stair_fibre fibre;
+    STAIR_TRY(stair_fibre_create(context, h->model, &fibre));
+    stair_status status = STAIR_OK;
+    for (size_t i = 0; i < n && status == STAIR_OK; i++) {
+        status = stair_fibre_open(context, labels + i * (size_t)h->model->info.label_size, omega, &fibre);
+        if (status == STAIR_OK) map_one(&fibre, h->m, h->anchor, anchors + i * (size_t)h->m);
+    }
+    stair_fibre_destroy(&fibre);
+    return status;
+}
+
+/* Sums of one half where the nodes move with omega: the model maps them block by block. */
+static void add_moving(const stair_hidden *h, int half, const stair_fibre *fibre,
+                       const stair_hidden_sample *sample, double *sums)
+{
+    double u[ROOM], z[ROOM], weight[STAIR_BLOCK];
+    for (size_t b = 0; b < h->blocks[half]; b++) {
+        const double *x = h->standard[half] + b * STAIR_BLOCK * (size_t)h->dim,
+                     *measure = h->log_measure[half] + b * STAIR_BLOCK;
+        for (int k = 0; k < h->dim; k++) {
+            double scale = sqrt(h->variance[k / h->m]);
+            for (int i = 0; i < STAIR_BLOCK; i++)
+                u[k * STAIR_BLOCK + i] = sample->hidden[k] + scale * x[k * STAIR_BLOCK + i];
+        }
+        stair_fibre_map(fibre, 0, STAIR_BLOCK, u, z, weight);
+        stair_hidden_moving_table[stair_isa()](&h->shape, sample, z + (size_t)h->dim * STAIR_BLOCK, u,
+                                               measure, weight, sums);
+    }
+}
+
+/* Moments of row `row` from its sums: g (M) and its block of dg (PM, PM).  Of flat rows only half of the
+ * nodes are in the sums, and their means vanish. */
+static void finish_row(const stair_hidden *h, int row, const double *sums, double *g, double *dg)
+{
+    int m = h->m, pm = h->p * m, last = row == h->p - 1;
+    const double *first = sums + 1 + (last ? 0 : row + 1) * (m + m * (m + 1) / 2), *second = first + m;
+    double v = h->variance[row], mean[STAIR_HIDDEN_TOKENS];
+    for (int t = 0; t < m; t++) {
+        mean[t] = h->flat && !last ? 0 : first[t] / sums[0];
+        g[row * m + t] = mean[t] / v;
+    }
+    for (int t = 0; t < m; t++)
+        for (int s = 0; s <= t; s++) {
+            double covariance = *second++ / sums[0] - mean[t] * mean[s];
+            dg[(row * m + t) * pm + row * m + s] = dg[(row * m + s) * pm + row * m + t] =
+                covariance / (v * v) - (s == t ? 1 / v : 0);
+        }
+}
+
+static void finish_part(const stair_hidden *h, double share, const double *sums, double *logz, double *g,
+                        double *dg)
+{
+    int pm = h->p * h->m;
+    memset(g, 0, sizeof(double) * (size_t)pm);
+    memset(dg, 0, sizeof(double) * (size_t)(pm * pm));
+    *logz = log(0.5 * sums[0] * share) - 0.5 * h->m * log(2 * M_PI * h->variance[h->p - 1]);
+    if (h->plane[0].columns)
+        *logz -= log(2 * M_PI * h->variance[0]); /* the prior, of which nodes that move take care */
+    for (int row = 0; row < h->p && sums[0] > 0; row++) finish_row(h, row, sums, g, dg);
+}
+
+typedef struct {
+    const stair_hidden *hidden;
+    size_t n;
+    const double *anchors, *omega;
+    stair_hidden_result *result;
+} hidden_job;
+
+static stair_status evaluate_one(stair_context *local, const hidden_job *job, stair_fibre *fibre, size_t i)
+{
+    const stair_hidden *h = job->hidden;
+    size_t pm = (size_t)(h->p * h->m);
+    const double *omega = job->omega + i * pm;
+    double sums[STAIR_HIDDEN_PARTS][STAIR_HIDDEN_SUMS] = {0};
+    stair_hidden_sample sample = {.half_inverse = 0.5 / h->variance[h->p - 1]};
+    memcpy(sample.x, job->anchors + i * (size_t)h->m, sizeof(double) * (size_t)h->m);
+    memcpy(sample.hidden, omega, sizeof(double) * (size_t)h->dim);
+    memcpy(sample.omega, omega + h->dim, sizeof(double) * (size_t)h->m);
+    bool fixed = h->plane[0].columns;
+    if (!h->flat && !fixed) STAIR_TRY(open_at(local, h->model, h->anchor, sample.x, fibre));
+    for (int half = 0; half < HALVES; half++) {
+        if (h->flat)
+            stair_hidden_cached_table[stair_isa()](&h->shape, &sample, h->blocks[half], h->table[half],
+                                                   sums[1 + half]);
+        else if (fixed)
+            stair_hidden_window_table[stair_isa()](&h->plane[half], &sample, NEAR * sqrt(h->variance[0]),
+                                                   0.5 / h->variance[0], sums[1 + half]);
+        else
+            add_moving(h, half, fibre, &sample, sums[1 + half]);
+    }
+    for (int k = 0; k < h->shape.sums; k++) sums[0][k] = sums[1][k] + sums[2][k];
+    for (int part = 0; part < STAIR_HIDDEN_PARTS; part++) {
+        size_t at = i * STAIR_HIDDEN_PARTS + (size_t)part;
+        finish_part(h, part ? 1 : 0.5, sums[part], job->result->logz + at, job->result->g + at * pm,
+                    job->result->dg + at * pm * pm);
+    }
+    return STAIR_OK;
+}
+
+static stair_status evaluate_block(void *user, size_t block, int thread, stair_context *local)
+{
+    const hidden_job *job = user;
+    size_t end = (block + 1) * SAMPLES_PER_BLOCK < job->n ? (block + 1) * SAMPLES_PER_BLOCK : job->n;
+    stair_fibre fibre;
+    (void)thread;
+    STAIR_TRY(stair_fibre_create(local, job->hidden->model, &fibre));
+    stair_status status = STAIR_OK;
+    for (size_t i = block * SAMPLES_PER_BLOCK; i < end && status == STAIR_OK; i++)
+        status = evaluate_one(local, job, &fibre, i);
+    stair_fibre_destroy(&fibre);
+    return status;
+}
+
+stair_status stair_hidden_evaluate(stair_context *context, const stair_hidden *hidden, size_t n,
+                                   const double *anchors, const double *omega, stair_hidden_result *result)
+{
+    hidden_job job = {.hidden = hidden, .n = n, .anchors = anchors, .omega = omega, .result = result};
+    return stair_parallel(context, (n + SAMPLES_PER_BLOCK - 1) / SAMPLES_PER_BLOCK, evaluate_block, &job);
+}
