@@ -29,8 +29,7 @@ LANES_INLINE void NAME(dots)(int r, int q, int n, size_t dim, const REAL *x, con
     }
     for (int i = 0; i < r; i++)
         for (int p = 0; p < q; p++) {
-            double total = 0;
-            for (int k = 0; k < WIDTH; k++) total += (double)sum[i][p][k];
+            double total = TOTAL(sum[i][p]);
             for (int e = d; e < n; e++)
                 total += (double)w[(size_t)p * dim + (size_t)e] * (double)x[(size_t)i * dim + (size_t)e];
             z[i * indices + p] += total;

@@ -7,11 +7,19 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define PANEL 512 /* columns */
-#define GROUP 64  /* rows whose factors are kept at hand */
-#define STRIP 32  /* columns of a row that are collected at a time */
+#define PANEL 1024 /* columns */
+#define GROUP 64   /* rows whose factors are kept at hand */
+#define STRIP 32   /* columns of a row that are collected at a time */
 
 typedef float floats __attribute__((vector_size(8 * LANES)));
+typedef float half_floats __attribute__((vector_size(4 * LANES)));
+
+LANES_INLINE double floats_sum(floats x)
+{
+    half_floats half[2];
+    memcpy(half, &x, sizeof half);
+    return lanes_sum(__builtin_convertvector(half[0], lanes) + __builtin_convertvector(half[1], lanes));
+}
 
 void STAIR_HOT(stair_tile_project_f4)(size_t rows, size_t dim, const float *x, int indices, const float *w,
                                       double *z);
@@ -45,15 +53,18 @@ float STAIR_HOT(stair_tile_read)(size_t count, const float *x)
 #define REAL    float
 #define VECTOR  floats
 #define WIDTH   (2 * LANES)
+#define TOTAL   floats_sum
 #define NAME(x) x##_f4
 #include "gamp/tile_body.h"
 #undef REAL
 #undef VECTOR
 #undef WIDTH
+#undef TOTAL
 #undef NAME
 
 #define REAL    double
 #define VECTOR  lanes
 #define WIDTH   LANES
+#define TOTAL   lanes_sum
 #define NAME(x) x##_f8
 #include "gamp/tile_body.h"
