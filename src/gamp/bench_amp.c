@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 
 #include "core/isa.h"
 #include "core/parallel.h"
 #include "core/rng.h"
+#include "gamp/clock.h"
 #include "gamp/gamp.h"
 #include "train/runs.h"
 
@@ -43,19 +43,11 @@ static size_t row_room(const stair_tiles *tiles)
     return stair_tile_samples(tiles) * (size_t)tiles->tokens * INDICES;
 }
 
-/* Processor time, waiting for memory included: another program on the same cores does not count. */
-static double thread_seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static stair_status multiply_block(void *user, size_t block, int thread, stair_context *local)
 {
     (void)local;
     products *job = user;
-    double begun = thread_seconds();
+    double begun = stair_thread_seconds();
     const stair_tiles *tiles = &job->tiles;
     double *rows = job->rows + (size_t)thread * row_room(tiles);
     size_t weights = INDICES * (size_t)tiles->dim;
@@ -70,7 +62,7 @@ static stair_status multiply_block(void *user, size_t block, int thread, stair_c
         stair_tile_collect(tiles, x, n, INDICES, rows, &sum);
     }
     stair_tile_flush(tiles, INDICES, &sum);
-    job->seconds[block] = thread_seconds() - begun;
+    job->seconds[block] = stair_thread_seconds() - begun;
     return STAIR_OK;
 }
 
@@ -78,12 +70,12 @@ static stair_status read_block(void *user, size_t block, int thread, stair_conte
 {
     (void)thread, (void)local;
     products *job = user;
-    double begun = thread_seconds();
+    double begun = stair_thread_seconds();
     size_t lo, hi, row = (size_t)job->tiles.tokens * (size_t)job->tiles.dim;
     stair_block_range(&job->tiles, block, &lo, &hi);
     job->read[block] =
         stair_tile_read_table[stair_isa()]((hi - lo) * row, (const float *)job->tiles.x + lo * row);
-    job->seconds[block] = thread_seconds() - begun;
+    job->seconds[block] = stair_thread_seconds() - begun;
     return STAIR_OK;
 }
 

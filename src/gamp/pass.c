@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "core/parallel.h"
+#include "gamp/clock.h"
 #include "gamp/gamp.h"
-#include "train/runs.h"
 
 typedef struct {
     double a[STAIR_GAMP_SQUARE], gg[STAIR_GAMP_SQUARE], error, seconds[3];
@@ -130,21 +130,21 @@ static stair_status pass_block(void *user, size_t block, int thread, stair_conte
     stair_block_range(tiles, block, &lo, &hi);
     for (size_t first = lo; first < hi; first += most) {
         size_t n = hi - first < most ? hi - first : most;
-        double begun = stair_seconds();
+        double begun = stair_thread_seconds();
         const void *x = stair_tile_open(tiles, first, n, room->tile);
-        double drawn = stair_seconds();
+        double drawn = stair_thread_seconds();
         stair_tile_project(tiles, x, n, s->p, job->w, room->rows);
-        double projected = stair_seconds();
+        double projected = stair_thread_seconds();
         rows_to_cells(n, s->p, s->m, s->scale, room->rows, room->omega);
         react(s, first, n, room->omega);
         STAIR_TRY(denoise(local, s, first, n, room));
         add_moments(s, first, n, room, sums);
         cells_to_rows(n, s->p, s->m, s->next_g + first * cells, room->rows);
-        double denoised = stair_seconds();
+        double denoised = stair_thread_seconds();
         stair_tile_collect(tiles, x, n, s->p, room->rows, &total);
         sums->seconds[1] += drawn - begun;
         sums->seconds[2] += denoised - projected;
-        sums->seconds[0] += projected - drawn + stair_seconds() - denoised;
+        sums->seconds[0] += projected - drawn + stair_thread_seconds() - denoised;
     }
     stair_tile_flush(tiles, s->p, &total);
     return STAIR_OK;

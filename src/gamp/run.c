@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/matrix.h"
+#include "gamp/clock.h"
 #include "gamp/gamp.h"
 #include "gamp/run.h"
 #include "train/runs.h"
@@ -16,8 +17,8 @@ static const char *const stops[] = {"", "converged", "perfect", "zero", "iterati
 enum { GOES_ON, CONVERGED, PERFECT, ZERO, ITERATIONS, DIVERGED };
 
 #define MOST_MESSAGES 1e7
-#define SETTLED       0.01 /* variances that still shrink towards perfect recovery change by more */
-#define NOTHING 1e-12      /* mean square of W that counts as zero */
+#define SETTLED       0.01  /* variances that still shrink towards perfect recovery change by more */
+#define NOTHING       1e-12 /* mean square of W that counts as zero */
 
 int stair_gamp_variant_of(const char *name)
 {
@@ -308,8 +309,8 @@ static stair_status finish(one_run *run, double begun)
     out->pass_seconds = s->seconds[0];
     out->draw_seconds = s->seconds[1];
     out->channel_seconds = s->seconds[2];
-    out->rest_seconds = fmax(0, (stair_seconds() - begun) * stair_context_threads(run->context) -
-                                    s->seconds[0] - s->seconds[1] - s->seconds[2]);
+    out->rest_seconds =
+        fmax(0, stair_process_seconds() - begun - s->seconds[0] - s->seconds[1] - s->seconds[2]);
     return STAIR_OK;
 }
 
@@ -322,7 +323,7 @@ stair_status stair_gamp_run_one(stair_context *context, const stair_model *model
         .threads = context->threads, .progress = relay_progress, .progress_user = &progress};
     one_run run = {.context = &inner, .out = out, .fingerprint = fingerprint, .saved = stair_seconds()};
     char *file = options->checkpoint ? stair_state_name(options->checkpoint, number) : NULL;
-    double begun = stair_seconds();
+    double begun = stair_process_seconds();
     run.file = file;
     stair_status status = stair_gamp_state_create(&inner, model, options, problem, &run.state);
     if (status == STAIR_OK && problem->teacher)
