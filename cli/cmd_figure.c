@@ -14,7 +14,7 @@
 #define MOST_STEPS    16
 #define MOST_INDICES  24
 #define MOST_POINTS   256
-#define EVEN          18 /* points evenly spread */
+#define BETWEEN       14  /* points from one step to the next */
 
 typedef struct {
     cli_request *request;
@@ -31,40 +31,42 @@ typedef struct {
 static void defaults(cli_options *o)
 {
     asymptotics_defaults(o);
-    o->precision = 0.02;
-    o->replicates = 8;
-    o->samples = 1024;
+    o->precision = 5e-3;
+    o->samples = 16384;
     o->out = "out";
 }
 
-/* Points where the curve bends: evenly spread, and a few just beyond each step. */
+/* The steps themselves, and between two of them points that crowd where the curve leaves the lower one. */
 static void choose_alphas(figure_job *job)
 {
-    double last = 0, *at = job->alpha;
+    double *at = job->alpha;
     int n = 0;
-    for (int k = 0; k < job->step_count; k++)
-        if (isfinite(job->steps[k].alpha)) last = fmax(last, job->steps[k].alpha);
-    for (int i = 0; i <= EVEN; i++) at[n++] = 1.2 * last * i / EVEN;
-    for (int k = 0; k < job->step_count; k++)
-        for (int i = 0; i <= 2 && isfinite(job->steps[k].alpha); i++) at[n++] = job->steps[k].alpha * (1 + 0.015 * i);
-    for (int i = 1; i < n; i++) /* insertion sort */
-        for (int j = i; j > 0 && at[j] < at[j - 1]; j--) {
-            double swap = at[j];
-            at[j] = at[j - 1];
-            at[j - 1] = swap;
-        }
+    at[n++] = 0;
+    for (int k = 0; k < job->step_count && isfinite(job->steps[k].alpha); k++) {
+        double here = job->steps[k].alpha, next = k + 1 < job->step_count ? job->steps[k + 1].alpha : INFINITY;
+        if (here > at[n - 1]) at[n++] = here;
+        bool last = !strcmp(job->steps[k].kind, "perfect"), known = isfinite(next);
+        if (!known) next = (last ? 1.15 : 1.6) * here;
+        for (int i = 1; i <= BETWEEN && !last && next > here; i++)
+            if (i < BETWEEN || !known) at[n++] = here + (next - here) * pow((double)i / BETWEEN, 1.5);
+        if (last) at[n++] = next;
+    }
+    if (n == 1) at[n++] = 1;
     job->point_count = n;
 }
 
-/* What the staircase itself says: nothing below the first step, everything above perfect recovery. */
+/* What the staircase itself says: nothing below the first step, the overlap where a step begins, everything above perfect
+ * recovery. */
 static bool known_overlap(const figure_job *job, double alpha, double *q, double *error)
 {
     int p = job->info.indices;
-    const stair_step *last = &job->steps[job->step_count - 1];
+    const stair_step *last = &job->steps[job->step_count - 1], *here = NULL;
     bool all = !strcmp(last->kind, "perfect") && alpha >= last->alpha;
-    if (!all && alpha > job->steps[0].alpha) return false;
+    for (int k = 0; k < job->step_count && !all; k++)
+        if (alpha == job->steps[k].alpha && !job->steps[k].jump) here = &job->steps[k];
+    if (!all && !here && alpha > job->steps[0].alpha) return false;
     for (int i = 0; i < p * p; i++) {
-        q[i] = all && i % (p + 1) == 0;
+        q[i] = i % (p + 1) ? 0 : all ? 1 : here ? here->overlap[i / (p + 1)] : 0;
         error[i] = 0;
     }
     return true;
@@ -126,6 +128,18 @@ static stair_status write_csv(figure_job *job)
     return stair_atomic_commit(context, &out);
 }
 
+/* Vertical lines at the steps, each with its alpha on top. */
+static void mark_steps(const figure_job *job, FILE *to)
+{
+    fprintf(to, "unset arrow\nunset label\n");
+    for (int k = 0; k < job->step_count; k++) {
+        double alpha = job->steps[k].alpha;
+        if (!isfinite(alpha)) continue;
+        fprintf(to, "set arrow from first %.17g, graph 0 to first %.17g, graph 1 nohead back dt 3 lc rgb '#999999'\n", alpha, alpha);
+        fprintf(to, "set label '%.4g' at first %.17g, graph 1.03 center textcolor rgb '#555555'\n", alpha, alpha);
+    }
+}
+
 static void write_script(const figure_job *job, FILE *to)
 {
     int p = job->info.indices;
@@ -134,19 +148,18 @@ static void write_script(const figure_job *job, FILE *to)
         fprintf(to, pass ? "set terminal pdfcairo size 5in,3.4in font 'Helvetica,11'\n"
                          : "set terminal pngcairo size 1500,1020 font 'Helvetica,26' linewidth 2\n");
         fprintf(to, "set output '%s/staircase.%s'\n", job->folder, pass ? "pdf" : "png");
-        fprintf(to, "set datafile separator ','\nset key left center Left reverse samplen 2\nset border 3\n"
-                    "set tics nomirror out\nset xlabel 'samples per dimension {/Symbol a}'\nset ylabel 'overlap, error'\n"
-                    "set xrange [0:%.17g]\nset yrange [0:1.04]\nunset arrow\nunset label\n",
+        fprintf(to, "set datafile separator ','\nset key at graph 0.02, graph 0.93 left top Left reverse samplen 2 opaque\nset border 3\n"
+                    "set tics nomirror out\nset xlabel 'samples per dimension {/Symbol a} = N/D'\nset ylabel 'overlap, error'\n"
+                    "set xrange [0:%.17g]\nset yrange [0:1.02]\nset ytics 0.2\nset style fill transparent solid 0.25 noborder\n",
                 job->alpha[job->point_count - 1]);
-        for (int k = 0; k < job->step_count; k++)
-            if (isfinite(job->steps[k].alpha))
-                fprintf(to, "set arrow from first %.17g, graph 0 to first %.17g, graph 1 nohead dt 3 lc rgb '#888888'\n",
-                        job->steps[k].alpha, job->steps[k].alpha);
+        mark_steps(job, to);
         fprintf(to, "plot ");
         for (int k = 0; k < p; k++)
-            fprintf(to, "'%s/staircase.csv' skip 1 using 1:%d with lines lw 2.5 lc rgb '%s' title 'Q_{%d%d}', ", job->folder,
-                    2 + 2 * k, colours[k % 6], k + 1, k + 1);
-        fprintf(to, "'' skip 1 using 1:%d with lines lw 2.5 lc rgb 'black' title 'Bayes error', "
+            fprintf(to,
+                    "'%s/staircase.csv' skip 1 using 1:($%d-$%d):($%d+$%d) with filledcurves lc rgb '%s' notitle, "
+                    "'' skip 1 using 1:%d with lines lw 2.5 lc rgb '%s' title 'Q_{%d%d}', ",
+                    job->folder, 2 + 2 * k, 3 + 2 * k, 2 + 2 * k, 3 + 2 * k, colours[k % 6], 2 + 2 * k, colours[k % 6], k + 1, k + 1);
+        fprintf(to, "'' skip 1 using 1:%d with lines lw 2 lc rgb 'black' title 'Bayes error', "
                     "'' skip 1 using 1:%d with lines lw 2 dt 2 lc rgb 'black' title 'plug-in error'\n",
                 2 + 2 * p, 4 + 2 * p);
         fprintf(to, "unset output\n");
