@@ -9,7 +9,7 @@ stair_status stair_denoiser_create(stair_context *context, const stair_model *mo
                                    size_t nodes, uint64_t seed, stair_denoiser *d)
 {
     *d = (stair_denoiser){.model = model, .channel = *channel, .cov = cov, .parts = 1};
-    if (!stair_hidden_fits(context, model, cov)) return STAIR_OK;
+    if (!(fineness > 0) || !stair_hidden_fits(context, model, cov)) return STAIR_OK;
     d->parts = STAIR_HIDDEN_PARTS;
     return stair_hidden_create(context, model, cov, fineness, nodes, seed, &d->hidden);
 }

@@ -20,7 +20,7 @@ typedef struct {
     double *anchors; /* (n, M): room */
 } stair_denoised;
 
-/* fineness and nodes as in hidden.h; the channel serves models the hidden rule does not fit. */
+/* fineness and nodes as in hidden.h; the channel serves models the hidden rule does not fit, and fineness 0. */
 stair_status stair_denoiser_create(stair_context *context, const stair_model *model,
                                    const stair_channel_options *channel, const double *cov, double fineness,
                                    size_t nodes, uint64_t seed, stair_denoiser *denoiser);

@@ -168,6 +168,7 @@ static void grid_agrees_with_samples_and_channel(void **state)
     assert_true(stair_label_grid_fits(context, model, &rule, q));
     assert_int_equal(stair_label_grid_evaluate(context, model, &rule, q, first, &grid), STAIR_OK);
     rule.sampled = true;
+    rule.fineness = 0; /* posteriors by the channel */
     assert_int_equal(stair_outer_evaluate(context, model, &rule, q, first, &samples), STAIR_OK);
     for (int k = 2; k < grid.count; k++) { /* f22, E log Z, F */
         for (int r = 0; r < 16; r++) by_replicate[r] = samples.sample[r * samples.count + k];
