@@ -108,10 +108,21 @@ static void start_everywhere(stair_branch *b, double rest)
     stair_branch_place(b, q);
 }
 
-/* Learns until nothing more is unstable. */
+/* A direction that grew from zero and shrank again: its overlap is below what the samples resolve, and the seed it was
+ * given bounds it. */
+static void blur(int p, stair_branch_point *point)
+{
+    double top = 0, *x = point->leading.x;
+    for (int i = 0; i < p; i++) top = fmax(top, x[i * (p + 1)]);
+    for (int i = 0; i < p * p && top > 0; i++) point->q_error[i] = fmax(point->q_error[i], SEED * fabs(x[i]) / top);
+}
+
+/* Learns until nothing more is unstable, or what is was let go already: the rules for zero and for small overlaps have
+ * different errors and need not agree right at a step. */
 static stair_status climb(stair_branch *b, double alpha, stair_branch_point *point)
 {
-    int steps = 0;
+    int steps = 0, p = b->model->info.indices;
+    bool let_go = false, grown = false;
     if (b->learned)
         STAIR_TRY(stair_branch_at_alpha(b, alpha, point));
     else
@@ -119,11 +130,17 @@ static stair_status climb(stair_branch *b, double alpha, stair_branch_point *poi
     for (;;) {
         steps += point->steps;
         if (!strcmp(point->stop, "shrinking")) {
+            let_go |= grown;
             stair_branch_place(b, point->q);
             STAIR_TRY(stair_branch_at_alpha(b, alpha, point));
             continue;
         }
         if (!b->kernel || !strcmp(point->stop, "iterations") || !(alpha * point->leading.value > 1)) break;
+        if (let_go) {
+            blur(p, point);
+            break;
+        }
+        grown = true;
         stair_branch_learn(b, point->leading.x, SEED);
         STAIR_TRY(stair_branch_at_alpha(b, alpha, point));
     }
