@@ -71,7 +71,7 @@ plant 'H transposed in the forward map'         src/model/attention.c 's|a->lite
 plant 'skip ignored in the fibre'               $hot 's|b\[i \* (m + 1)\] += a->skip;|b[i * (m + 1)] += 1.0;|' "$skip4"
 plant 'skip with the wrong sign in the fibre'   $hot 's|b\[i \* (m + 1)\] += a->skip;|b[i * (m + 1)] -= a->skip;|' "$norm"
 plant 'a ridge of 1e-3 on V'                    src/channel/moments.c 's|? 0 : prenoise);|? 0 : prenoise + 1e-3);|' "$closed"
-plant 'a branch of the +- fibre lost'           src/model/attention_fibre.c 's|fibre->mirrored = true;|fibre->mirrored = false;|' "$closed"
+plant 'a branch of the +- fibre lost'           src/model/attention_fibre.c 's|fibre->mirrored = rank % 2;|fibre->mirrored = false;|' "$closed"
 plant 'g without V^-1'                          src/channel/moments.c 's|unwhiten(f, mean, out->g);|for (int i = 0; i < size; i++) out->g[i] = mean[i];|' "$closed"
 plant 'dg without -V^-1'                        src/channel/moments.c 's|\* (sum\[1 + j\] / mass) - (i == j);|* (sum[1 + j] / mass);|' "$closed"
 plant 'second moment not centred'               src/channel/moments.c 's|second\[k\] / mass - (sum\[1 + i\] / mass) \* (sum\[1 + j\] / mass)|second[k] / mass|' "$norm"

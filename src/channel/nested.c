@@ -273,7 +273,7 @@ static double integrate_line(const nested_plan *plan, double outer, stair_moment
         measure_panels(plan, outer, many, batch, mass);
         for (int k = 0; k < many; k++) {
             double length = batch[k].high - batch[k].low;
-            double allowed = fmax(plan->line_tolerance * 0.1, 1e-15 * batch[k].mass);
+            double allowed = fmax(plan->line_tolerance * 0.3, 1e-15 * batch[k].mass);
             accepted[k] = batch[k].error <= allowed || length < 1e-13 * (high - low) || waiting + 2 * (many - k) + 2 > LINE_MOST ||
                           plan->w->f.visited > plan->budget;
             if (accepted[k]) error += batch[k].error;
@@ -342,7 +342,7 @@ static void set_plan(stair_worker *w, const stair_channel_options *options, nest
     plan->centre[0] = mean[0] * f->fibre.outer[0] + mean[1] * f->fibre.outer[1];
     plan->centre[1] = -mean[0] * f->fibre.outer[1] + mean[1] * f->fibre.outer[0];
     plan->reach[0] = plan->reach[1] = radius * scale;
-    plan->line_tolerance = 0.025 * options->precision * exp(mode->log_mass - plan->top) / (2 * plan->reach[0]);
+    plan->line_tolerance = 0.25 * options->precision * exp(mode->log_mass - plan->top) / (2 * plan->reach[0]);
 }
 
 static int outer_breaks(const nested_plan *plan, double *breaks)
