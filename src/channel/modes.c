@@ -34,6 +34,8 @@
 #define SPREAD     1.2  /* each drawn this much wider than the last ones tell */
 #define RING       4    /* starts around each mode, on two circles */
 #define FAR        4.5  /* |x| that no typical sample has at its best */
+#define STIFF_FINE 2.2  /* the same on the fine grid, where more is asked than */
+#define LOOSE      12.0 /* this cutoff */
 #define STIFF      3.5  /* change of |x| between neighbours of the pilot above which it does not */
 
 STAIR_HOT_TABLE(void, stair_block_mass, (const stair_channel_shape *s, int n, const stair_nodes *nodes, double top, double *mass));
@@ -303,7 +305,7 @@ static bool has_grid(const stair_integrand *f) { return f->dim == 2 && f->shape.
 
 /* Whether |x| = sqrt(-2E) changes too fast between neighbours where it is not large, or is large
  * everywhere: then the mass has been stepped over. */
-static bool pilot_is_stiff(int side, const stair_modes *modes, bool mirrored)
+static bool pilot_is_stiff(int side, const stair_modes *modes, bool mirrored, double most)
 {
     double least = 1e300, length[STAIR_PILOT];
     for (int s = 0; s < (mirrored ? 2 : 1); s++) {
@@ -314,7 +316,7 @@ static bool pilot_is_stiff(int side, const stair_modes *modes, bool mirrored)
                 double nearest = right < below ? right : below, farthest = right < below ? below : right;
                 nearest = here < nearest ? here : nearest;
                 farthest = here > farthest ? here : farthest;
-                if (nearest < 2 * FAR && farthest - nearest > STIFF) return true;
+                if (nearest < 2 * FAR && farthest - nearest > most) return true;
                 least = nearest < least ? nearest : least;
             }
     }
@@ -331,6 +333,7 @@ static bool is_local_top(int side, const double *value, int i, int j)
 
 static void evaluate_grid(stair_integrand *f, int side, stair_modes *modes)
 {
+    modes->side = side;
     double step = PILOT_SPAN / (side - 1), *t = modes->pilot_t;
     for (int i = 0; i < side * side; i++) {
         t[2 * i] = (i / side - 0.5 * (side - 1)) * step;
@@ -339,11 +342,10 @@ static void evaluate_grid(stair_integrand *f, int side, stair_modes *modes)
     evaluate_pilot(f, side * side, modes);
 }
 
-/* Two dimensions: local maxima of a grid, a fine one where the coarse one is not enough. */
+/* Two dimensions: local maxima of the grid. */
 static int grid_starts(stair_integrand *f, pilot_point *starts, stair_modes *modes)
 {
-    int count = 0, side = modes->stiff ? PILOT_FINE : PILOT_SIDE;
-    evaluate_grid(f, side, modes);
+    int count = 0, side = modes->side;
     for (int s = 0; s < (f->shape.mirrored ? 2 : 1); s++)
         for (int i = 0; i < side * side; i++)
             if (is_local_top(side, modes->pilot_sign[s], i / side, i % side))
@@ -440,12 +442,14 @@ static bool follow_pilot(stair_integrand *f, stair_modes *modes)
 }
 
 /* The first look: does the pilot show the shape of the integrand? */
-static void look(stair_integrand *f, stair_modes *modes)
+static void look(stair_integrand *f, double cutoff, stair_modes *modes)
 {
     modes->stiff = true;
     if (has_grid(f)) {
-        evaluate_grid(f, PILOT_SIDE, modes);
-        modes->stiff = pilot_is_stiff(PILOT_SIDE, modes, f->shape.mirrored);
+        for (int side = PILOT_SIDE; side <= PILOT_FINE && modes->stiff; side += PILOT_FINE - PILOT_SIDE) {
+            evaluate_grid(f, side, modes);
+            modes->stiff = pilot_is_stiff(side, modes, f->shape.mirrored, side == PILOT_SIDE || cutoff < LOOSE ? STIFF : STIFF_FINE);
+        }
     } else if (f->dim == f->shape.free_rows * f->shape.tokens && f->dim > 1 && f->dim <= 4)
         modes->stiff = !follow_pilot(f, modes);
 }
@@ -532,7 +536,7 @@ static void climb_all(stair_integrand *f, double cutoff, stair_modes *modes)
 
 void stair_modes_find(stair_integrand *f, double cutoff, stair_modes *modes)
 {
-    look(f, modes);
+    look(f, cutoff, modes);
     climb_all(f, cutoff, modes);
 }
 
@@ -552,7 +556,7 @@ static bool pilot_moments(const stair_integrand *f, stair_modes *modes)
         }
         if (modes->pilot_value[i] > mode->value) mode->value = modes->pilot_value[i];
     }
-    double cell = has_grid(f) ? PILOT_SPAN / (PILOT_SIDE - 1) * prior_scale(f, 0) : 0;
+    double cell = has_grid(f) ? PILOT_SPAN / (modes->side - 1) * prior_scale(f, 0) : 0;
     for (int x = 0; x < dim; x++)
         for (int y = 0; y <= x; y++)
             covariance[x * dim + y] = covariance[y * dim + x] =
@@ -571,10 +575,10 @@ static bool pilot_moments(const stair_integrand *f, stair_modes *modes)
     return true;
 }
 
-static bool on_border(int i)
+static bool on_border(int side, int i)
 {
-    int row = i / PILOT_SIDE, column = i % PILOT_SIDE;
-    return row == 0 || column == 0 || row == PILOT_SIDE - 1 || column == PILOT_SIDE - 1;
+    int row = i / side, column = i % side;
+    return row == 0 || column == 0 || row == side - 1 || column == side - 1;
 }
 
 /* Whether the weaker sign has a visible mode that the pilot did not see: far out in the prior, but fitting the
@@ -591,13 +595,13 @@ static bool has_hidden_mode(stair_integrand *f, double cutoff, stair_modes *mode
     double floor = tops[1 - weaker] - cutoff;
     stair_mode *mode = &modes->mode[modes->count];
     if (tops[weaker] > floor) return false; /* in sight */
-    if (has_grid(f) && !on_border(best[weaker])) return false; /* its mode is in the window, and below the floor */
+    if (has_grid(f) && !on_border(modes->side, best[weaker])) return false; /* its mode is in the window, and below the floor */
     if (!climb(f, modes->pilot + best[weaker] * f->dim, weaker ? -1 : 1, floor, BENT, mode)) return false;
     return mode->value - log(f->nodes.weight[0]) > floor;
 }
 
 void stair_modes_frame(stair_integrand *f, double cutoff, stair_modes *modes)
 {
-    look(f, modes);
+    look(f, cutoff, modes);
     if (modes->stiff || !pilot_moments(f, modes) || has_hidden_mode(f, cutoff, modes)) climb_all(f, cutoff, modes);
 }

@@ -21,7 +21,8 @@ typedef struct {
 
 typedef struct {
     int count;
-    int pilots;                               /* points of the first look, */
+    int side;                        /* of the grid in two dimensions */
+    int pilots;                      /* points of the first look, */
     double *pilot;                   /* (pilots, dim): their coordinates u, */
     double *pilot_t;                 /* (pilots, dim): the same, whitened by the prior, */
     double pilot_value[STAIR_PILOT]; /* the exponent there, the larger of both signs, */
