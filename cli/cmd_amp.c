@@ -49,6 +49,7 @@ static stair_gamp_options wanted(const cli_options *o)
     d.regenerate = o->regenerate;
     d.wide = o->wide;
     d.test = (int)o->test_samples;
+    d.all_errors = o->history || o->json || o->out;
     d.seeds = (int)o->seeds;
     d.seed = o->seed;
     d.checkpoint = o->checkpoint;

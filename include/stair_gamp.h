@@ -30,6 +30,7 @@ typedef struct {
     bool regenerate;         /* X is never stored: every tile is drawn again when it is needed */
     bool wide;               /* X in double rather than single precision */
     int test;                /* points behind the prediction errors */
+    bool all_errors;         /* these at every iteration, not only the last */
     int seeds;               /* runs */
     uint64_t seed;           /* of the first run; the others follow */
     const char *checkpoint;  /* FILE, or NULL: run k keeps its state in FILE.k */

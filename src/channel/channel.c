@@ -57,7 +57,7 @@ stair_status stair_worker_create(stair_context *context, const stair_model *mode
     STAIR_TRY(stair_integrand_create(context, model, &w->f));
     size_t count = (size_t)w->f.count, size = (size_t)w->f.size;
     w->memory = calloc(4 * count + 4 * (size + size * size), sizeof(double));
-    if (!w->memory || !stair_lattice_map_create(&w->map) || stair_modes_create(context, &w->f, &w->modes) != STAIR_OK) {
+    if (!w->memory || stair_modes_create(context, &w->f, &w->modes) != STAIR_OK) {
         stair_worker_destroy(w);
         return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
     }

@@ -116,31 +116,39 @@ static bool build_frame(int dim, const stair_modes *modes, lattice_frame *frame)
     return true;
 }
 
+static int nearest_mode(int dim, const stair_modes *modes, const double *u)
+{
+    double nearest = INFINITY;
+    int mode = 0;
+    for (int k = 0; k < modes->count && modes->count > 1; k++) {
+        double distance2 = stair_mode_distance2(dim, &modes->mode[k], u);
+        if (distance2 < nearest) {
+            nearest = distance2;
+            mode = k;
+        }
+    }
+    return mode;
+}
+
 /* Frames reach as far as the pilot saw anything visible that is nearest to one of their modes. */
 static void reach_pilot(int dim, const stair_modes *modes, double cutoff, lattice_plan *plan)
 {
-    double top = -INFINITY;
+    double top = -INFINITY, farthest2[STAIR_MOST_MODES] = {0};
     for (int k = 0; k < modes->count; k++) top = fmax(top, modes->mode[k].value);
     for (int i = 0; i < modes->pilots; i++) {
-        double nearest = INFINITY, radius2 = 0;
-        int mode = 0;
         if (modes->pilot_value[i] < top - cutoff) continue;
-        for (int k = 0; k < modes->count; k++) {
-            double distance2 = stair_mode_distance2(dim, &modes->mode[k], modes->pilot + i * dim);
-            if (distance2 < nearest) {
-                nearest = distance2;
-                mode = k;
-            }
-        }
-        lattice_frame *frame = plan->frame;
-        while (!frame->owner[mode]) frame++;
+        double u[STAIR_LATTICE_DIM] = {modes->pilot[i], dim > 1 ? modes->pilot[STAIR_PILOT_MOST + i] : 0}, radius2 = 0;
+        int mode = nearest_mode(dim, modes, u), k = 0;
+        while (!plan->frame[k].owner[mode]) k++;
+        const lattice_frame *frame = &plan->frame[k];
         for (int x = 0; x < dim; x++) {
             double t = 0;
-            for (int y = 0; y <= x; y++) t += frame->inverse[x * dim + y] * (modes->pilot[i * dim + y] - frame->centre[y]);
+            for (int y = 0; y <= x; y++) t += frame->inverse[x * dim + y] * (u[y] - frame->centre[y]);
             radius2 += t * t;
         }
-        frame->reach = fmax(frame->reach, sqrt(radius2));
+        farthest2[k] = radius2 > farthest2[k] ? radius2 : farthest2[k];
     }
+    for (int k = 0; k < plan->count; k++) plan->frame[k].reach = fmax(plan->frame[k].reach, sqrt(farthest2[k]));
 }
 
 /* Modes whose ellipsoids meet share a frame. */

@@ -11,16 +11,6 @@ STAIR_HOT_TABLE(void, stair_block_affine,
 
 #define NEVER -1e30f /* energy where nothing was visited */
 
-bool stair_lattice_map_create(stair_lattice_map *map)
-{
-    size_t room = 1;
-    for (int k = 0; k < STAIR_LATTICE_DIM; k++) room *= 2 * STAIR_MAP_RADIUS + 3;
-    *map = (stair_lattice_map){0};
-    map->energy[0] = malloc(2 * room * sizeof(float));
-    map->energy[1] = map->energy[0] ? map->energy[0] + room : NULL;
-    return map->energy[0];
-}
-
 void stair_lattice_map_destroy(stair_lattice_map *map)
 {
     free(map->energy[0]);
@@ -31,6 +21,13 @@ bool stair_lattice_map_begin(stair_lattice_map *map, int dim, double radius)
 {
     map->dim = 0;
     if (!(radius < STAIR_MAP_RADIUS)) return false;
+    if (!map->energy[0]) {
+        size_t room = 1;
+        for (int k = 0; k < STAIR_LATTICE_DIM; k++) room *= 2 * STAIR_MAP_RADIUS + 3;
+        map->energy[0] = malloc(2 * room * sizeof(float));
+        if (!map->energy[0]) return false;
+        map->energy[1] = map->energy[0] + room;
+    }
     map->radius = (int)radius + 1;
     map->side = 2 * map->radius + 1;
     map->dim = dim;

@@ -14,11 +14,10 @@ typedef struct {
     float *energy[2]; /* at integer and at half-integer points (side^dim) */
 } stair_lattice_map;
 
-/* Room for maps of up to four dimensions; false when memory is short. */
-bool stair_lattice_map_create(stair_lattice_map *map);
 void stair_lattice_map_destroy(stair_lattice_map *map);
 
-/* An empty map of a lattice that reaches `radius` steps; false when that is too far. */
+/* An empty map of a lattice that reaches `radius` steps; false when that is too far, or memory is short.  A map begins as
+ * zeros and keeps its room until it is destroyed. */
 bool stair_lattice_map_begin(stair_lattice_map *map, int dim, double radius);
 
 /* Notes the energies of the n nodes evaluated last, points from, from + 1 ... of a coset. */

@@ -23,8 +23,8 @@
 #define BENT       0.3  /* part of |x|^2 / 2 that bends of x may take away along a climb */
 #define FAINT      20.0 /* this far below the floor there is nothing to gain */
 #define CLOSE      0.1  /* a full step below this many standard deviations is the last */
-#define PILOT_SIDE 12   /* two dimensions: grid of this many points a side, or when that is too coarse */
-#define PILOT_FINE 22   /* of this many; more dimensions: STAIR_PILOT scattered points */
+#define PILOT_SIDES {12, 22, 32} /* two dimensions: grids of so many points a side, until one is fine enough; */
+                                 /* more dimensions: STAIR_PILOT scattered points */
 #define PILOT_SPAN 6.82 /* the side, in prior standard deviations */
 #define STARTS     48
 #define SCATTERED  10   /* starts from scattered points */
@@ -38,7 +38,11 @@
 #define LOOSE      12.0 /* this cutoff */
 #define STIFF      3.5  /* change of |x| between neighbours of the pilot above which it does not */
 
-STAIR_HOT_TABLE(void, stair_block_mass, (const stair_channel_shape *s, int n, const stair_nodes *nodes, double top, double *mass));
+STAIR_HOT_TABLE(void, stair_block_affine,
+                (int dim, const double *matrix, const double *centre, const double *normal, size_t stride, double *u));
+STAIR_HOT_TABLE(void, stair_pilot_change, (int side, const double *length, double far, double *change, double *least));
+STAIR_HOT_TABLE(void, stair_pilot_sums, (int dim, int n, const double *mass, const double *u, double *sums));
+STAIR_HOT_TABLE(void, stair_pilot_weigh, (int n, const double *plus, const double *minus, double *mass));
 
 stair_status stair_modes_create(stair_context *context, const stair_integrand *f, stair_modes *modes)
 {
@@ -46,16 +50,16 @@ stair_status stair_modes_create(stair_context *context, const stair_integrand *f
     size_t most = (size_t)(model->info.output_noisy ? f->size : model->fibre_dim), each = most + 2 * most * most;
     modes->count = 0;
     size_t rows = (size_t)f->size + (model->info.output_noisy ? (size_t)model->info.label_size : 0);
-    modes->memory = malloc(sizeof(double) * (each * STAIR_MOST_MODES + 2 * most * STAIR_PILOT + most * rows + 1));
+    modes->memory = malloc(sizeof(double) * (each * STAIR_MOST_MODES + 2 * most * STAIR_PILOT_MOST + most * rows + 1));
     if (!modes->memory) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
     for (size_t k = 0; k < STAIR_MOST_MODES; k++) {
         modes->mode[k].u = modes->memory + each * k;
         modes->mode[k].precision = modes->mode[k].u + most;
         modes->mode[k].lower = modes->mode[k].precision + most * most;
-        modes->mode[k].jacobian = modes->memory + each * STAIR_MOST_MODES + 2 * most * STAIR_PILOT;
+        modes->mode[k].jacobian = modes->memory + each * STAIR_MOST_MODES + 2 * most * STAIR_PILOT_MOST;
     }
     modes->pilot = modes->memory + each * STAIR_MOST_MODES;
-    modes->pilot_t = modes->pilot + most * STAIR_PILOT;
+    modes->pilot_t = modes->pilot + most * STAIR_PILOT_MOST;
     return STAIR_OK;
 }
 
@@ -254,26 +258,44 @@ typedef struct {
     int sign;
 } pilot_point;
 
+void stair_pilot_point(int dim, const double *pilot, int i, double *x)
+{
+    for (int k = 0; k < dim; k++) x[k] = pilot[(size_t)k * STAIR_PILOT_MOST + (size_t)i];
+}
+
 /* Evaluates the n points whose whitened coordinates are in modes->pilot_t. */
 static void evaluate_pilot(stair_integrand *f, int n, stair_modes *modes)
 {
     int dim = f->dim;
     double *plus = modes->pilot_sign[0], *minus = modes->pilot_sign[1];
+    double centre[STAIR_MAX_DIM], matrix[STAIR_MAX_DIM * STAIR_MAX_DIM], unit[STAIR_MAX_DIM] = {0};
     modes->pilots = n;
-    for (int i = 0; i < n; i++) prior_point(f, modes->pilot_t + i * dim, modes->pilot + i * dim);
+    prior_point(f, unit, centre);
+    for (int k = 0; k < dim; k++) { /* the prior is affine in t */
+        double column[STAIR_MAX_DIM];
+        unit[k] = 1;
+        prior_point(f, unit, column);
+        unit[k] = 0;
+        for (int x = 0; x < dim; x++) matrix[x * dim + k] = column[x] - centre[x];
+    }
     for (int from = 0; from < n; from += STAIR_BLOCK) {
         int many = n - from < STAIR_BLOCK ? n - from : STAIR_BLOCK;
-        for (int i = 0; i < many; i++)
-            for (int k = 0; k < dim; k++) f->nodes.u[(size_t)k * STAIR_BLOCK + i] = modes->pilot[(from + i) * dim + k];
+        stair_block_affine_table[stair_isa()](dim, matrix, centre, modes->pilot_t + from, STAIR_PILOT_MOST, f->nodes.u);
+        for (int k = 0; k < dim; k++)
+            memcpy(modes->pilot + (size_t)k * STAIR_PILOT_MOST + from, f->nodes.u + (size_t)k * STAIR_BLOCK, sizeof(double) * (size_t)many);
         stair_integrand_energies(f, many);
-        for (int i = 0; i < many; i++) {
-            plus[from + i] = f->nodes.plus[i];
-            minus[from + i] = f->nodes.minus[i];
-            modes->pilot_value[from + i] = !f->shape.mirrored || plus[from + i] > minus[from + i] ? plus[from + i] : minus[from + i];
-        }
-        /* relative to exp(0), the largest the exponent can be */
-        stair_block_mass_table[stair_isa()](&f->shape, many, &f->nodes, 0, modes->pilot_mass + from);
+        memcpy(plus + from, f->nodes.plus, sizeof(double) * (size_t)many);
+        memcpy(minus + from, f->nodes.minus, sizeof(double) * (size_t)many);
+        memcpy(modes->pilot_mass + from, f->nodes.weight, sizeof(double) * (size_t)many); /* see weigh_pilot() */
     }
+    for (int i = 0; i < n; i++) modes->pilot_value[i] = !f->shape.mirrored || plus[i] > minus[i] ? plus[i] : minus[i];
+}
+
+/* The integrand at the pilot, relative to exp(0), the largest the exponent can be. */
+static void weigh_pilot(const stair_integrand *f, stair_modes *modes)
+{
+    const double *minus = f->shape.mirrored ? modes->pilot_sign[1] : NULL;
+    stair_pilot_weigh_table[stair_isa()](modes->pilots, modes->pilot_sign[0], minus, modes->pilot_mass);
 }
 
 /* Inserts into a list of the best starts, dropping those close to a better one. */
@@ -307,20 +329,13 @@ static bool has_grid(const stair_integrand *f) { return f->dim == 2 && f->shape.
  * everywhere: then the mass has been stepped over. */
 static bool pilot_is_stiff(int side, const stair_modes *modes, bool mirrored, double most)
 {
-    double least = 1e300, length[STAIR_PILOT];
+    double least = 1e300, change = 0, length[STAIR_PILOT_MOST + 16];
+    for (int i = 0; i < 16; i++) length[side * side + i] = 0; /* read, not used */
     for (int s = 0; s < (mirrored ? 2 : 1); s++) {
         for (int i = 0; i < side * side; i++) length[i] = sqrt(-2 * modes->pilot_sign[s][i]);
-        for (int i = 0; i + 1 < side; i++)
-            for (int j = 0; j + 1 < side; j++) {
-                double here = length[i * side + j], right = length[i * side + j + 1], below = length[(i + 1) * side + j];
-                double nearest = right < below ? right : below, farthest = right < below ? below : right;
-                nearest = here < nearest ? here : nearest;
-                farthest = here > farthest ? here : farthest;
-                if (nearest < 2 * FAR && farthest - nearest > most) return true;
-                least = nearest < least ? nearest : least;
-            }
+        stair_pilot_change_table[stair_isa()](side, length, 2 * FAR, &change, &least);
     }
-    return least > FAR;
+    return change > most || least > FAR;
 }
 
 static bool is_local_top(int side, const double *value, int i, int j)
@@ -335,10 +350,11 @@ static void evaluate_grid(stair_integrand *f, int side, stair_modes *modes)
 {
     modes->side = side;
     double step = PILOT_SPAN / (side - 1), *t = modes->pilot_t;
-    for (int i = 0; i < side * side; i++) {
-        t[2 * i] = (i / side - 0.5 * (side - 1)) * step;
-        t[2 * i + 1] = (i % side - 0.5 * (side - 1)) * step;
-    }
+    for (int i = 0; i < side; i++)
+        for (int j = 0; j < side; j++) {
+            t[i * side + j] = (i - 0.5 * (side - 1)) * step;
+            t[STAIR_PILOT_MOST + i * side + j] = (j - 0.5 * (side - 1)) * step;
+        }
     evaluate_pilot(f, side * side, modes);
 }
 
@@ -348,8 +364,11 @@ static int grid_starts(stair_integrand *f, pilot_point *starts, stair_modes *mod
     int count = 0, side = modes->side;
     for (int s = 0; s < (f->shape.mirrored ? 2 : 1); s++)
         for (int i = 0; i < side * side; i++)
-            if (is_local_top(side, modes->pilot_sign[s], i / side, i % side))
-                keep_start(starts, &count, 2, modes->pilot_t + 2 * i, modes->pilot_sign[s][i], s ? -1 : 1, 0.1);
+            if (is_local_top(side, modes->pilot_sign[s], i / side, i % side)) {
+                double t[2];
+                stair_pilot_point(2, modes->pilot_t, i, t);
+                keep_start(starts, &count, 2, t, modes->pilot_sign[s][i], s ? -1 : 1, 0.1);
+            }
     return count;
 }
 
@@ -361,7 +380,7 @@ static void scatter(stair_integrand *f, stair_modes *modes)
     const double *normal = stair_qmc_normals(dim); /* (dim, STAIR_QMC_TABLE) */
     for (int i = 0; i < STAIR_PILOT; i++)
         for (int k = 0; k < dim; k++)
-            t[i * dim + k] = i == 0 || !normal ? 0 : (k < free ? WIDE : 0.7) * normal[(size_t)k * STAIR_QMC_TABLE + (size_t)i];
+            t[k * STAIR_PILOT_MOST + i] = i == 0 || !normal ? 0 : (k < free ? WIDE : 0.7) * normal[(size_t)k * STAIR_QMC_TABLE + (size_t)i];
     evaluate_pilot(f, STAIR_PILOT, modes);
 }
 
@@ -370,8 +389,11 @@ static int scattered_starts(stair_integrand *f, pilot_point *starts, stair_modes
     int count = 0;
     scatter(f, modes);
     for (int i = 0; i < STAIR_PILOT; i++)
-        for (int s = 0; s < (f->shape.mirrored ? 2 : 1); s++)
-            keep_start(starts, &count, f->dim, modes->pilot_t + i * f->dim, modes->pilot_sign[s][i], s ? -1 : 1, 1.0);
+        for (int s = 0; s < (f->shape.mirrored ? 2 : 1); s++) {
+            double t[STAIR_MAX_DIM];
+            stair_pilot_point(f->dim, modes->pilot_t, i, t);
+            keep_start(starts, &count, f->dim, t, modes->pilot_sign[s][i], s ? -1 : 1, 1.0);
+        }
     return count < SCATTERED ? count : SCATTERED;
 }
 
@@ -411,10 +433,11 @@ static bool follow_pilot(stair_integrand *f, stair_modes *modes)
         double top = -INFINITY;
         for (int i = 0; i < STAIR_PILOT; i++)
             for (int k = 0; k < dim; k++) {
-                modes->pilot_t[i * dim + k] = mean[k];
-                for (int j = 0; j <= k && i; j++) modes->pilot_t[i * dim + k] += lower[k * dim + j] * normal[(size_t)j * STAIR_QMC_TABLE + (size_t)i];
+                modes->pilot_t[k * STAIR_PILOT_MOST + i] = mean[k];
+                for (int j = 0; j <= k && i; j++) modes->pilot_t[k * STAIR_PILOT_MOST + i] += lower[k * dim + j] * normal[(size_t)j * STAIR_QMC_TABLE + (size_t)i];
             }
         evaluate_pilot(f, STAIR_PILOT, modes);
+        weigh_pilot(f, modes);
         for (int i = 0; i < STAIR_PILOT; i++) {
             lw[i] = modes->pilot_mass[i] > 1e-290 ? log(modes->pilot_mass[i]) : modes->pilot_value[i];
             for (int k = 0; k < dim && i; k++) lw[i] += 0.5 * normal[(size_t)k * STAIR_QMC_TABLE + (size_t)i] * normal[(size_t)k * STAIR_QMC_TABLE + (size_t)i];
@@ -427,7 +450,7 @@ static bool follow_pilot(stair_integrand *f, stair_modes *modes)
             double weight = exp(beta * (lw[i] - top));
             modes->pilot_mass[i] = weight;
             sum += weight;
-            for (int k = 0; k < dim; k++) mean[k] += weight * modes->pilot_t[i * dim + k];
+            for (int k = 0; k < dim; k++) mean[k] += weight * modes->pilot_t[k * STAIR_PILOT_MOST + i];
         }
         if (enough) return true;
         for (int k = 0; k < dim; k++) mean[k] /= sum;
@@ -435,7 +458,7 @@ static bool follow_pilot(stair_integrand *f, stair_modes *modes)
             for (int k = 0; k < dim; k++)
                 for (int j = 0; j < dim; j++)
                     covariance[k * dim + j] += SPREAD * SPREAD * modes->pilot_mass[i] / sum *
-                                               (modes->pilot_t[i * dim + k] - mean[k]) * (modes->pilot_t[i * dim + j] - mean[j]);
+                                               (modes->pilot_t[k * STAIR_PILOT_MOST + i] - mean[k]) * (modes->pilot_t[j * STAIR_PILOT_MOST + i] - mean[j]);
         if (!stair_matrix_cholesky(dim, covariance, lower)) return false;
     }
     return false;
@@ -446,12 +469,15 @@ static void look(stair_integrand *f, double cutoff, stair_modes *modes)
 {
     modes->stiff = true;
     if (has_grid(f)) {
-        for (int side = PILOT_SIDE; side <= PILOT_FINE && modes->stiff; side += PILOT_FINE - PILOT_SIDE) {
-            evaluate_grid(f, side, modes);
-            modes->stiff = pilot_is_stiff(side, modes, f->shape.mirrored, side == PILOT_SIDE || cutoff < LOOSE ? STIFF : STIFF_FINE);
+        static const int sides[] = PILOT_SIDES;
+        int levels = cutoff < LOOSE ? 3 : 2;
+        for (int k = 0; k < levels && modes->stiff; k++) {
+            evaluate_grid(f, sides[k], modes);
+            modes->stiff = pilot_is_stiff(sides[k], modes, f->shape.mirrored, k == 0 || cutoff < LOOSE ? STIFF : STIFF_FINE);
         }
     } else if (f->dim == f->shape.free_rows * f->shape.tokens && f->dim > 1 && f->dim <= 4)
         modes->stiff = !follow_pilot(f, modes);
+    if (has_grid(f) && !modes->stiff) weigh_pilot(f, modes);
 }
 
 static bool known(const stair_modes *modes, int dim, const stair_mode *candidate)
@@ -545,17 +571,16 @@ static bool pilot_moments(const stair_integrand *f, stair_modes *modes)
 {
     stair_mode *mode = &modes->mode[0];
     int dim = f->dim;
-    double mass = 0, mean[4] = {0}, covariance[16] = {0}, half_logdet, factor[16];
-    mode->value = -1e300;
-    for (int i = 0; i < modes->pilots; i++) {
-        double weight = modes->pilot_mass[i];
-        mass += weight;
-        for (int x = 0; x < dim; x++) {
-            mean[x] += weight * modes->pilot[i * dim + x];
-            for (int y = 0; y <= x; y++) covariance[x * dim + y] += weight * modes->pilot[i * dim + x] * modes->pilot[i * dim + y];
-        }
-        if (modes->pilot_value[i] > mode->value) mode->value = modes->pilot_value[i];
+    double sums[1 + 4 + 10], mass, mean[4], covariance[16], half_logdet, factor[16];
+    stair_pilot_sums_table[stair_isa()](dim, modes->pilots, modes->pilot_mass, modes->pilot, sums);
+    mass = sums[0];
+    for (int x = 0, k = 1 + dim; x < dim; x++) {
+        mean[x] = sums[1 + x];
+        for (int y = 0; y <= x; y++, k++) covariance[x * dim + y] = sums[k];
     }
+    mode->value = -1e300;
+    for (int i = 0; i < modes->pilots; i++)
+        if (modes->pilot_value[i] > mode->value) mode->value = modes->pilot_value[i];
     double cell = has_grid(f) ? PILOT_SPAN / (modes->side - 1) * prior_scale(f, 0) : 0;
     for (int x = 0; x < dim; x++)
         for (int y = 0; y <= x; y++)
@@ -596,7 +621,9 @@ static bool has_hidden_mode(stair_integrand *f, double cutoff, stair_modes *mode
     stair_mode *mode = &modes->mode[modes->count];
     if (tops[weaker] > floor) return false; /* in sight */
     if (has_grid(f) && !on_border(modes->side, best[weaker])) return false; /* its mode is in the window, and below the floor */
-    if (!climb(f, modes->pilot + best[weaker] * f->dim, weaker ? -1 : 1, floor, BENT, mode)) return false;
+    double start[STAIR_MAX_DIM];
+    stair_pilot_point(f->dim, modes->pilot, best[weaker], start);
+    if (!climb(f, start, weaker ? -1 : 1, floor, BENT, mode)) return false;
     return mode->value - log(f->nodes.weight[0]) > floor;
 }
 

@@ -2,6 +2,7 @@
 #ifndef STAIR_CHANNEL_MODES_H
 #define STAIR_CHANNEL_MODES_H
 
+#include "channel/lattice_points.h"
 #include "channel/moments.h"
 
 #define STAIR_MOST_MODES 16
@@ -17,17 +18,18 @@ typedef struct {
     int sign;          /* +1, or -1 for the mirror */
 } stair_mode;
 
-#define STAIR_PILOT 512
+#define STAIR_PILOT      512  /* scattered points */
+#define STAIR_PILOT_MOST 1024 /* of a grid */
 
 typedef struct {
     int count;
     int side;                        /* of the grid in two dimensions */
     int pilots;                      /* points of the first look, */
-    double *pilot;                   /* (pilots, dim): their coordinates u, */
-    double *pilot_t;                 /* (pilots, dim): the same, whitened by the prior, */
-    double pilot_value[STAIR_PILOT]; /* the exponent there, the larger of both signs, */
-    double pilot_sign[2][STAIR_PILOT]; /* that of each sign, */
-    double pilot_mass[STAIR_PILOT];  /* and the integrand itself */
+    double *pilot;                   /* (dim, STAIR_PILOT_MOST): their coordinates u, */
+    double *pilot_t;                 /* (dim, STAIR_PILOT_MOST): the same, whitened by the prior, */
+    double pilot_value[STAIR_PILOT_MOST]; /* the exponent there, the larger of both signs, */
+    double pilot_sign[2][STAIR_PILOT_MOST]; /* that of each sign, */
+    double pilot_mass[STAIR_PILOT_MOST];  /* and the integrand itself */
     bool stiff; /* the integrand changes too fast for the pilot to have seen its shape */
     stair_mode mode[STAIR_MOST_MODES];
     double *memory;
@@ -43,6 +45,9 @@ void stair_modes_find(stair_integrand *f, double cutoff, stair_modes *modes);
 /* The same, but where the pilot resolves the integrand a single entry with the mean and covariance of
  * the pilot stands for all modes: enough for a frame, and free. */
 void stair_modes_frame(stair_integrand *f, double cutoff, stair_modes *modes);
+
+/* Column i of modes->pilot or modes->pilot_t. */
+void stair_pilot_point(int dim, const double *pilot, int i, double *x);
 
 /* (x - u)^T precision (x - u) */
 double stair_mode_distance2(int dim, const stair_mode *mode, const double *x);

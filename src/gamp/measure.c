@@ -10,6 +10,7 @@
  *
  * Noise on y adds its own variance to both and is left out, as in state evolution. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "asymptotics/expectation.h"
@@ -167,14 +168,30 @@ static void one_point(const stair_model *model, const double *joint, const doubl
     }
 }
 
-void stair_gamp_errors_at(const stair_model *model, int points, uint64_t seed, const double *t,
+static int points_each(int points) { return (points + REPLICATES - 1) / REPLICATES; }
+
+double *stair_gamp_error_normals(const stair_model *model, int points, uint64_t seed)
+{
+    int size = 4 * model->info.indices * model->info.tokens, each = points_each(points);
+    double shift[4 * CELLS], *normals = malloc(sizeof(double) * (size_t)size * (size_t)each * REPLICATES), *at = normals;
+    for (int r = 0; normals && r < REPLICATES; r++) {
+        stair_rng_uniforms(seed, STAIR_RNG_SHIFT, (uint64_t)1 << 40 | (uint64_t)r, size, shift);
+        for (int i = 0; i < each; i++, at += size) {
+            stair_qmc_point(size, (uint64_t)each, (uint64_t)i, shift, at);
+            for (int k = 0; k < size; k++) at[k] = stair_qmc_normal(at[k]);
+        }
+    }
+    return normals;
+}
+
+void stair_gamp_errors_at(const stair_model *model, int points, const double *normals, const double *t,
                           const double *m, const double *q, const double *v, stair_gamp_errors *errors)
 {
     int p = model->info.indices, n = 2 * p, size = p * model->info.tokens,
-        each = (points + REPLICATES - 1) / REPLICATES;
+        each = points_each(points);
     double both[4 * STAIR_GAMP_SQUARE], joint[4 * STAIR_GAMP_SQUARE], wide[STAIR_GAMP_SQUARE],
         rest[STAIR_GAMP_SQUARE];
-    double bayes[REPLICATES] = {0}, plugin[REPLICATES] = {0}, shift[4 * CELLS], u[4 * CELLS];
+    double bayes[REPLICATES] = {0}, plugin[REPLICATES] = {0};
     for (int i = 0; i < p; i++)
         for (int j = 0; j < p; j++) {
             both[i * n + j] = t[i * p + j] + (i == j ? model->info.prenoise : 0);
@@ -186,12 +203,7 @@ void stair_gamp_errors_at(const stair_model *model, int points, uint64_t seed, c
     factor(p, wide, rest);
     *errors = (stair_gamp_errors){0};
     for (int r = 0; r < REPLICATES; r++) {
-        stair_rng_uniforms(seed, STAIR_RNG_SHIFT, (uint64_t)1 << 40 | (uint64_t)r, 4 * size, shift);
-        for (int i = 0; i < each; i++) {
-            stair_qmc_point(4 * size, (uint64_t)each, (uint64_t)i, shift, u);
-            for (int k = 0; k < 4 * size; k++) u[k] = stair_qmc_normal(u[k]);
-            one_point(model, joint, rest, u, &bayes[r], &plugin[r]);
-        }
+        for (int i = 0; i < each; i++, normals += 4 * size) one_point(model, joint, rest, normals, &bayes[r], &plugin[r]);
         bayes[r] /= each;
         plugin[r] /= each;
         errors->bayes += bayes[r] / REPLICATES;

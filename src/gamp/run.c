@@ -36,8 +36,9 @@ stair_gamp_options stair_gamp_defaults(void)
                                 .max_iterations = 50,
                                 .tolerance = 1e-4,
                                 .perfect = 1e-10,
-                                .precision = 1e-2,
+                                .precision = 5e-2,
                                 .test = 2048,
+                                .all_errors = true,
                                 .seeds = 1,
                                 .seed = 1,
                                 .checkpoint_every = 30};
@@ -109,6 +110,7 @@ typedef struct {
     stair_gamp_state state;
     stair_gamp_run *out;
     double t[STAIR_GAMP_SQUARE]; /* W* W*^T / D */
+    double *normals;             /* behind the errors of prediction */
     int stop;
     uint64_t fingerprint;
     const char *file;
@@ -132,7 +134,8 @@ static stair_status grow(stair_context *context, stair_gamp_run *run, int p)
     return STAIR_OK;
 }
 
-static void fill_record(one_run *run, double change)
+/* The record of the iteration just done; errors of prediction take a while and are asked for by name. */
+static void fill_record(one_run *run, double change, bool with_errors)
 {
     stair_gamp_state *s = &run->state;
     stair_gamp_run *out = run->out;
@@ -149,7 +152,7 @@ static void fill_record(one_run *run, double change)
     for (int i = 0; i < p; i++) cosine[i] = NAN;
     if (s->problem->teacher) {
         stair_gamp_overlap(p, s->dim, s->w, s->problem->teacher, m);
-        stair_gamp_errors_at(s->model, s->options->test, out->seed, run->t, m, q, v, &errors);
+        if (with_errors) stair_gamp_errors_at(s->model, s->options->test, run->normals, run->t, m, q, v, &errors);
         stair_gamp_align(s->model, q, m);
         for (int i = 0; i < p; i++) {
             double norm = sqrt(fmax(0, q[i * (p + 1)]) * run->t[i * (p + 1)]);
@@ -272,8 +275,9 @@ static stair_status iterate(one_run *run, relay *progress)
             return status;
         }
         STAIR_TRY(grow(run->context, run->out, s->p));
-        fill_record(run, change);
+        fill_record(run, change, s->options->all_errors);
         run->stop = finite ? why_stop(run, change) : DIVERGED;
+        if (run->stop != GOES_ON) fill_record(run, change, true);
         if (run->file && resumable(run) && run->stop == GOES_ON &&
             stair_seconds() - run->saved > s->options->checkpoint_every)
             STAIR_TRY(save(run));
@@ -288,7 +292,7 @@ static stair_status begin(one_run *run)
     if (found) return STAIR_OK;
     stair_gamp_state_start(&run->state, run->out->seed);
     STAIR_TRY(grow(run->context, run->out, run->state.p));
-    fill_record(run, INFINITY);
+    fill_record(run, INFINITY, true);
     run->stop = why_stop(run, INFINITY);
     return STAIR_OK;
 }
@@ -326,12 +330,16 @@ stair_status stair_gamp_run_one(stair_context *context, const stair_model *model
     double begun = stair_process_seconds();
     run.file = file;
     stair_status status = stair_gamp_state_create(&inner, model, options, problem, &run.state);
-    if (status == STAIR_OK && problem->teacher)
+    if (status == STAIR_OK && problem->teacher) {
         stair_gamp_overlap(run.state.p, run.state.dim, problem->teacher, problem->teacher, run.t);
+        run.normals = stair_gamp_error_normals(model, options->test, out->seed);
+        if (!run.normals) status = stair_fail(&inner, STAIR_NO_MEMORY, "out of memory");
+    }
     if (status == STAIR_OK) status = begin(&run);
     if (status == STAIR_OK) status = iterate(&run, &progress);
     if (status == STAIR_OK) status = finish(&run, begun);
     stair_gamp_state_destroy(&run.state);
+    free(run.normals);
     free(file);
     if (status != STAIR_OK) return stair_fail(context, status, "%s", inner.message);
     return STAIR_OK;
@@ -341,10 +349,10 @@ uint64_t stair_gamp_fingerprint(const stair_model *model, const stair_gamp_optio
 {
     char text[768];
     snprintf(text, sizeof text,
-             "gamp %s %d %.17g %zu %s %.17g %.17g %.17g %.17g %d %d %.17g %.17g %.17g %d %d %llu",
+             "gamp %s %d %.17g %zu %s %.17g %.17g %.17g %.17g %d %d %.17g %.17g %.17g %d %d %d %llu",
              stair_model_spec(model), o->dim, o->alpha, samples, o->variant, o->start, o->start_overlap,
              o->side, o->damping, o->adaptive, o->max_iterations, o->tolerance, o->perfect, o->precision,
-             o->wide, o->test, (unsigned long long)o->seed);
+             o->wide, o->test, o->all_errors, (unsigned long long)o->seed);
     return stair_state_fingerprint(text);
 }
 
