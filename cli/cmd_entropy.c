@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define NOTHING 1e-3
+
 enum { MODEL, ALPHA, BAYES_Q, AMP_Q, ENTROPY, ENTROPY_ERROR, HARD, COLUMNS };
 
 typedef struct {
@@ -54,6 +56,29 @@ static stair_status compute(cli_request *request, const stair_model *model, doub
     return status;
 }
 
+/* Where, as alpha grows along the rows of one model, something is first known, and first by message passing: between two
+ * neighbours of the list.  |Q| below NOTHING counts as none. */
+static void tell_thresholds(const cli_grid *grid, size_t from, size_t count, int p, cli_report *report)
+{
+    static const char *const what[] = {"information-theoretic", "algorithmic"};
+    for (int k = 0; k < 2; k++) {
+        double below = -INFINITY, above = INFINITY;
+        for (size_t r = from; r < from + count; r++) {
+            const double *row = grid_row(grid, r);
+            const point_head *head = (const point_head *)row;
+            const double *q = row + sizeof *head / sizeof(double) + k * p * p;
+            double most = 0;
+            for (int i = 0; i < p * p; i++) most = fmax(most, fabs(q[i]));
+            if (most > NOTHING)
+                above = fmin(above, head->alpha);
+            else
+                below = fmax(below, head->alpha);
+        }
+        if (below < above && isfinite(below) && isfinite(above))
+            report_note(report, "The %s threshold lies between alpha = %g and %g.\n", what[k], below, above);
+    }
+}
+
 static stair_status all(cli_request *request, cli_grid *grid, cli_report *report, cli_progress *progress)
 {
     const option_list *alpha = &request->options.alpha;
@@ -79,6 +104,8 @@ static stair_status all(cli_request *request, cli_grid *grid, cli_report *report
                                                   {.array = head->entropy},
                                                   {.array = head->error},
                                                   {.truth = head->hard != 0}}));
+        if ((r + 1) % alpha->count == 0)
+            tell_thresholds(grid, r + 1 - alpha->count, alpha->count, (int)p, report);
     }
     return STAIR_OK;
 }
@@ -115,8 +142,11 @@ const cli_command command_entropy = {
     .summary = "Free entropy at its extrema, the Bayes-optimal overlap, and hard phases",
     .details = "`entropy` is S - S(0) at the fixed point from no knowledge and at the one from full knowledge;\n"
                "the Bayes-optimal overlap is where S is largest, and learning is hard where message passing\n"
-               "stays at another.  S of perfect recovery without noise is infinite, null in JSON.\n",
-    .examples = "stair entropy attention:layers=2,skip=1 --alpha 0.3,0.6,0.9\n",
+               "stays at another.  S of perfect recovery without noise is infinite, null in JSON.\n"
+               "Below the table: between which two values of the list the information-theoretic threshold\n"
+               "(something can be known) and the algorithmic one (message passing finds it) lie.\n",
+    .examples = "stair entropy attention:layers=2,skip=1 --alpha 0.3,0.6,0.9\n"
+                "stair entropy attention:layers=2 --alpha 0.1:0.3:0.05\n",
     .options = names,
     .most_words = 1,
     .needs_model = true,
