@@ -237,6 +237,7 @@ static stair_status bench_crosses(stair_context *context, stair_amp_row *row)
     for (int k = 1; k <= 15; k++) {
         stair_gamp_options o = stair_gamp_defaults();
         stair_amp_row one;
+        o.all_errors = false; /* the crosses show where runs end */
         o.dim = sum.dim;
         o.alpha = 0.1 * k;
         o.max_iterations = 50;
