@@ -55,9 +55,10 @@ norm='test_channel_normalisation two_layers'
 model=test_model_attention
 skip4='test_channel_identities *layers=2,skip=4/V=0.01'
 gamp=test_gamp_algorithm
+mapped='test_channel_identities_sampled *layers=2,tokens=3/*'
 
 # The tests must pass where nothing is planted, or their failures say nothing.
-if ! check "$closed; $norm; $model; $skip4; test_lanes_v2; $gamp"; then
+if ! check "$closed; $norm; $model; $skip4; test_lanes_v2; $gamp; $mapped"; then
     cat "$work/log"
     echo "0 passed, 1 failed: the tests fail without any planted bug"
     exit 1
@@ -76,6 +77,7 @@ plant 'g without V^-1'                          src/channel/moments.c 's|unwhite
 plant 'dg without -V^-1'                        src/channel/moments.c 's|\* (sum\[1 + j\] / mass) - (i == j);|* (sum[1 + j] / mass);|' "$closed"
 plant 'second moment not centred'               src/channel/moments.c 's|second\[k\] / mass - (sum\[1 + i\] / mass) \* (sum\[1 + j\] / mass)|second[k] / mass|' "$norm"
 plant 'log Z without the determinant of V'      src/channel/moments.c 's|- f->shape.tokens \* f->half_logdet -|-|' "$closed"
+plant 'a map that hides what it should show'        src/channel/lattice.c 's|w->map.top - cutoff - BLUR|w->map.top - 0.4 * cutoff|' "$mapped"
 plant 'softmax over the wrong token'            $hot 's|s\[3\] - s\[2\]|s[0] - s[1]|' "$skip4"
 plant 'the gradient forgets a side of h h^T'    src/model/attention.c 's|(grad_j\[i \* m + j\] + grad_j\[j \* m + i\])|(2 * grad_j[i * m + j])|' "$model"
 plant 'exp one term short'                      src/core/lanes.h 's|p = p \* r + 1.0 / 3628800.0;|p = p * r;|' test_lanes_v2

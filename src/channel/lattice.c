@@ -6,7 +6,8 @@
  * common mean no longer has; what it still has is estimated from the last two differences.
  *
  * Nodes are visited outwards from the centre of a frame, from tables shared by all samples, until a
- * whole shell is negligible.
+ * whole shell is negligible.  Beyond two dimensions most of a ball is: there a first, coarse lattice maps
+ * where the integrand is, and finer ones go nowhere else.
  *
  * A frame is the Laplace ellipsoid of one mode, or of several that overlap; modes farther apart
  * have frames of their own, each node belonging to the nearest mode.
@@ -18,7 +19,6 @@
 #include "channel/lattice_map.h"
 #include "channel/lattice_points.h"
 #include "channel/rules.h"
-#include "core/isa.h"
 #include "core/matrix.h"
 
 #define STEP     4.1  /* of one coset, over sqrt(log(1/precision)), in standard deviations of the narrowest mode */
@@ -36,9 +36,6 @@
 static const int64_t worthwhile[STAIR_LATTICE_DIM + 1] = {0, 20000, 60000, 100000, 500000};
 
 static const int cosets[STAIR_LATTICE_DIM + 1] = {0, 16, STAIR_LATTICE_COSETS, 4, 4};
-
-STAIR_HOT_TABLE(void, stair_block_affine,
-                (int dim, const double *matrix, const double *centre, const double *normal, size_t stride, double *u));
 
 typedef struct {
     double centre[STAIR_LATTICE_DIM], lower[STAIR_LATTICE_DIM * STAIR_LATTICE_DIM], inverse[STAIR_LATTICE_DIM * STAIR_LATTICE_DIM];
@@ -239,7 +236,7 @@ static bool sum_outwards(stair_worker *w, lattice_plan *plan, int which, double 
         }
         n = due < STAIR_BLOCK ? due : STAIR_BLOCK;
         if (f->visited + n > budget) return false;
-        stair_block_affine_table[stair_isa()](dim, matrix, frame->centre, points->point + from, (size_t)points->stride, f->nodes.u);
+        stair_affine(dim, matrix, frame->centre, points->point + from, (size_t)points->stride, f->nodes.u);
         bool checked = w->modes.stiff && from == 0;
         if (checked || plan->count > 1 || plan->noting) { /* weights or energies are needed before the sum */
             double top = stair_integrand_energies(f, n);
@@ -285,7 +282,7 @@ static bool sum_mapped(stair_worker *w, const lattice_plan *plan, double h, int 
         if (f->visited + ready > budget) return false;
         for (int done = 0; done < ready && (done == 0 || from + STAIR_BLOCK >= end); done += n) {
             n = ready - done < STAIR_BLOCK ? ready - done : STAIR_BLOCK;
-            stair_block_affine_table[stair_isa()](dim, matrix, frame->centre, picked + done, 2 * STAIR_BLOCK, f->nodes.u);
+            stair_affine(dim, matrix, frame->centre, picked + done, 2 * STAIR_BLOCK, f->nodes.u);
             stair_integrand_accumulate(f, n, cutoff, into);
         }
         for (int k = 0; k < dim; k++) memmove(picked + k * 2 * STAIR_BLOCK, picked + k * 2 * STAIR_BLOCK + n, sizeof(double) * STAIR_BLOCK);
@@ -374,70 +371,81 @@ static bool refine_frame(const stair_integrand *f, const stair_moments *moments,
     return true;
 }
 
-/* Doubles the cosets, then shrinks the step, until the alias is below half the precision.  The older
- * half of the cosets is in part[0], the newer in part[1]. */
+/* Adds cosets done .. 2 done - 1 to those before them, leaves the posterior of all in `out`; returns how far the older
+ * half (part[0]) and the newer (part[1]) were apart, or a negative number when they could not be summed. */
+static double double_cosets(stair_worker *w, lattice_plan *plan, double step, int done, double cutoff, int64_t budget,
+                            stair_posterior *out)
+{
+    stair_integrand *f = &w->f;
+    stair_moments_clear(f, &w->part[1]);
+    for (int coset = done; coset < 2 * done; coset++)
+        if (!add_coset(w, plan, step, coset, cutoff, budget, &w->part[1])) return -1;
+    stair_moments_finish(f, &w->part[0], &w->first);
+    stair_moments_finish(f, &w->part[1], &w->second);
+    w->first.logz -= log(done);
+    w->second.logz -= log(done);
+    double difference = stair_posterior_distance(f, &w->first, &w->second);
+    stair_moments_merge(f, &w->part[0], &w->part[1], 0);
+    stair_moments_finish(f, &w->part[0], out);
+    out->logz -= log(2 * done);
+    return difference;
+}
+
+/* What the lattice of step `step` is to do about maps: draw one, or follow the one the lattice before it drew. */
+static bool prepare_map(stair_worker *w, lattice_plan *plan, double step, double before, double cutoff)
+{
+    const stair_integrand *f = &w->f;
+    if (plan->noting && w->map.complete) {
+        if (!refine_frame(f, &w->part[0], before, cutoff, &w->map, plan)) return false;
+        plan->mapped = true;
+    }
+    plan->noting = !plan->mapped && f->dim > 2 && plan->count == 1 && !w->modes.stiff &&
+                   stair_lattice_map_begin(&w->map, f->dim, sqrt(2 * cutoff) / step + 3);
+    return true;
+}
+
+/* Doubles the cosets, then shrinks the step, until the alias is within what the precision leaves for it. */
 static double integrate(stair_worker *w, const stair_channel_options *options, lattice_plan *plan, double cutoff,
                         int64_t budget, double *first_step, stair_posterior *out)
 {
     stair_integrand *f = &w->f;
-    double error = INFINITY;
-    bool sharper = false, compared = false;
-    for (double step = *first_step, finer = 1;; step *= finer) {
+    double error = INFINITY, coarse = 0; /* step of the lattice in w->coarse */
+    bool sharper = false;
+    for (double step = *first_step, before = step, next;; before = step, step = next) {
+        double difference = 0;
         *first_step = step;
-        double before = 0;
-        if (plan->noting && w->map.complete && !plan->mapped) {
-            if (!refine_frame(f, &w->part[0], step / finer, cutoff, &w->map, plan)) return error;
-            plan->mapped = true;
-        }
-        double ratio = finer;
-        finer = FINER;
-        plan->noting = !plan->mapped && f->dim > 2 && plan->count == 1 && !w->modes.stiff &&
-                       stair_lattice_map_begin(&w->map, f->dim, sqrt(2 * cutoff) / step + 3);
+        next = FINER * step;
+        if (!prepare_map(w, plan, step, before, cutoff)) return error;
         stair_moments_clear(f, &w->part[0]);
         if (!add_coset(w, plan, step, 0, cutoff, budget, &w->part[0])) return error;
         for (int done = 1; done < cosets[f->dim]; done *= 2) {
-            stair_moments_clear(f, &w->part[1]);
-            for (int coset = done; coset < 2 * done; coset++)
-                if (!add_coset(w, plan, step, coset, cutoff, budget, &w->part[1])) return error;
-            double scale = -log(done);
-            stair_moments_finish(f, &w->part[0], &w->first);
-            stair_moments_finish(f, &w->part[1], &w->second);
-            w->first.logz += scale;
-            w->second.logz += scale;
-            double difference = stair_posterior_distance(f, &w->first, &w->second);
-            stair_moments_merge(f, &w->part[0], &w->part[1], 0);
-            double earlier = before;
-
-            before = difference;
+            double earlier = difference;
+            difference = double_cosets(w, plan, step, done, cutoff, budget, out);
+            if (difference < 0) return error;
             if (done == 1) continue; /* one difference says nothing of its own reliability */
-            stair_moments_finish(f, &w->part[0], out);
-            out->logz += scale - log(2);
             double sensitivity = stair_posterior_sensitivity(f, out), noise = 5 * sensitivity * stair_integrand_rounding(f);
             double alias = alias_left(f->dim, earlier, difference, sensitivity);
             double truncation = stair_posterior_truncation(f, out, cutoff);
-            if (f->dim > 2 && compared) { /* with the coarser lattice; exponentially, aliases fall by this power */
+            if (coarse > 0) { /* falling exponentially, aliases are those of the coarser lattice to this power */
                 double gap = stair_posterior_distance(f, out, &w->coarse) / sensitivity;
-                alias = fmax(alias, sensitivity * fmin(gap, pow(gap, 1 / ratio)));
-
+                alias = fmax(alias, sensitivity * fmin(gap, pow(gap, coarse / step)));
             }
             error = alias + truncation;
-
             if (truncation > 0.9 * options->precision && !sharper) { /* g or dg are small beside the moments */
                 sharper = true;
                 cutoff += log(2 * truncation / options->precision);
-                finer = 1;
+                next = step;
                 plan->mapped = plan->noting = false;
                 break;
             }
             /* below truncation or rounding the differences no longer tell of aliases */
             double allowed = fmax(options->precision - truncation, fmax(noise, truncation));
             if (alias <= allowed) return error;
-            if (f->dim > 2) {
-                compared = true;
-                w->coarse.logz = out->logz;
-                memcpy(w->coarse.g, out->g, sizeof(double) * (size_t)(f->size * (1 + f->size))); /* dg follows g */
-            }
-            if (f->dim > 2) finer = finer_step(fmax(earlier, difference) / sensitivity, pow(allowed / sensitivity, 1 / POWER));
+            if (f->dim <= 2) continue;
+            next = step * finer_step(fmax(earlier, difference) / sensitivity, pow(allowed / sensitivity, 1 / POWER));
+            coarse = step;
+            w->coarse.logz = out->logz;
+            memcpy(w->coarse.g, out->g, sizeof(double) * (size_t)(f->size * (1 + f->size))); /* dg follows g */
         }
     }
 }

@@ -4,11 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "core/isa.h"
-
-STAIR_HOT_TABLE(void, stair_block_affine,
-                (int dim, const double *matrix, const double *centre, const double *normal, size_t stride, double *u));
-
 #define NEVER -1e30f /* energy where nothing was visited */
 
 void stair_lattice_map_destroy(stair_lattice_map *map)
@@ -91,7 +86,7 @@ int stair_lattice_map_pick(const stair_lattice_map *map, const stair_lattice_poi
 {
     int count = 0, dim = map->dim;
     double here[STAIR_LATTICE_DIM * STAIR_BLOCK];
-    stair_block_affine_table[stair_isa()](dim, matrix, centre, points->point + from, (size_t)points->stride, here);
+    stair_affine(dim, matrix, centre, points->point + from, (size_t)points->stride, here);
     for (int i = 0; i < end - from && i < STAIR_BLOCK; i++) {
         int whole = cell_of(map, here + i, STAIR_BLOCK, 0.5), half = cell_of(map, here + i, STAIR_BLOCK, 0);
         if (!((whole >= 0 && map->energy[0][whole] > threshold) || (half >= 0 && map->energy[1][half] > threshold))) continue;

@@ -12,9 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/isa.h"
+#include "channel/pilot.h"
 #include "core/matrix.h"
-#include "core/qmc.h"
 
 #define DAMPINGS   8    /* trial steps per iteration: one group of lanes */
 #define ITERATIONS 24
@@ -23,26 +22,9 @@
 #define BENT       0.3  /* part of |x|^2 / 2 that bends of x may take away along a climb */
 #define FAINT      20.0 /* this far below the floor there is nothing to gain */
 #define CLOSE      0.1  /* a full step below this many standard deviations is the last */
-#define PILOT_SIDES {12, 22, 32} /* two dimensions: grids of so many points a side, until one is fine enough; */
-                                 /* more dimensions: STAIR_PILOT scattered points */
-#define PILOT_SPAN 6.82 /* the side, in prior standard deviations */
 #define STARTS     48
 #define SCATTERED  10   /* starts from scattered points */
-#define WIDE       1.2  /* scattered points are drawn this much wider than the prior */
-#define ENOUGH     40.0 /* effective number of them that tells the shape of the integrand */
-#define ROUNDS     6    /* of points that follow the integrand, */
-#define SPREAD     1.2  /* each drawn this much wider than the last ones tell */
 #define RING       4    /* starts around each mode, on two circles */
-#define FAR        4.5  /* |x| that no typical sample has at its best */
-#define STIFF_FINE 2.2  /* the same on the fine grid, where more is asked than */
-#define LOOSE      12.0 /* this cutoff */
-#define STIFF      3.5  /* change of |x| between neighbours of the pilot above which it does not */
-
-STAIR_HOT_TABLE(void, stair_block_affine,
-                (int dim, const double *matrix, const double *centre, const double *normal, size_t stride, double *u));
-STAIR_HOT_TABLE(void, stair_pilot_change, (int side, const double *length, double far, double *change, double *least));
-STAIR_HOT_TABLE(void, stair_pilot_sums, (int dim, int n, const double *mass, const double *u, double *sums));
-STAIR_HOT_TABLE(void, stair_pilot_weigh, (int n, const double *plus, const double *minus, double *mass));
 
 stair_status stair_modes_create(stair_context *context, const stair_integrand *f, stair_modes *modes)
 {
@@ -94,16 +76,6 @@ static double residual(const stair_integrand *f, int sign, int k, int i)
     return a + sign * f->nodes.b[(size_t)k * STAIR_BLOCK + i];
 }
 
-/* Prior standard deviation of coordinate k: of its row of Z, or one. */
-static double prior_scale(const stair_integrand *f, int k)
-{
-    int p = f->shape.rows, row = k / f->shape.tokens;
-    double variance = 0;
-    if (row >= f->shape.free_rows) return 1;
-    for (int j = 0; j <= row; j++) variance += f->lower[row * p + j] * f->lower[row * p + j];
-    return sqrt(variance);
-}
-
 /* Gradient of -log f and J^T J at mode->u by central differences, a block of nodes at a time. */
 static void linearise(stair_integrand *f, stair_mode *mode, double *gradient)
 {
@@ -111,7 +83,7 @@ static void linearise(stair_integrand *f, stair_mode *mode, double *gradient)
     double step[STAIR_MAX_DIM], log_weight_slope[STAIR_MAX_DIM], bend[STAIR_MAX_DIM];
     double *jacobian = mode->jacobian;
     double centre[STAIR_MAX_INDICES * STAIR_MAX_TOKENS + STAIR_MAX_TOKENS * STAIR_MAX_TOKENS];
-    for (int k = 0; k < dim; k++) step[k] = 1e-5 * prior_scale(f, k);
+    for (int k = 0; k < dim; k++) step[k] = 1e-5 * stair_prior_scale(f, k);
     for (int from = 0; from < dim; from += batch) {
         int many = dim - from < batch ? dim - from : batch, n = 1 + 2 * many;
         for (int k = 0; k < dim; k++)
@@ -210,7 +182,7 @@ static follow_end follow(stair_integrand *f, stair_mode *mode, double floor, dou
         linearise(f, mode, gradient);
         if (!damped_step(f->dim, mode->precision, gradient, 0, step)) return ASTRAY;
         for (int k = 0; k < f->dim; k++) {
-            double scaled = step[k] / prior_scale(f, k);
+            double scaled = step[k] / stair_prior_scale(f, k);
             decrement -= step[k] * gradient[k];
             length2 += scaled * scaled;
         }
@@ -242,61 +214,10 @@ static bool climb(stair_integrand *f, const double *start, int sign, double floo
     return settle(f, mode);
 }
 
-/* Pilot points: prior mean plus prior factor times t. */
-static void prior_point(const stair_integrand *f, const double *t, double *u)
-{
-    int p = f->shape.rows, m = f->shape.tokens, free = f->shape.free_rows * m;
-    for (int k = 0; k < f->dim; k++) {
-        u[k] = k < free ? 0 : t[k];
-        int row = k / m, token = k % m;
-        for (int j = 0; j <= row && k < free; j++) u[k] += f->lower[row * p + j] * (t[j * m + token] + f->offset[j * m + token]);
-    }
-}
-
 typedef struct {
     double t[STAIR_MAX_DIM], value;
     int sign;
 } pilot_point;
-
-void stair_pilot_point(int dim, const double *pilot, int i, double *x)
-{
-    for (int k = 0; k < dim; k++) x[k] = pilot[(size_t)k * STAIR_PILOT_MOST + (size_t)i];
-}
-
-/* Evaluates the n points whose whitened coordinates are in modes->pilot_t. */
-static void evaluate_pilot(stair_integrand *f, int n, stair_modes *modes)
-{
-    int dim = f->dim;
-    double *plus = modes->pilot_sign[0], *minus = modes->pilot_sign[1];
-    double centre[STAIR_MAX_DIM], matrix[STAIR_MAX_DIM * STAIR_MAX_DIM], unit[STAIR_MAX_DIM] = {0};
-    modes->pilots = n;
-    prior_point(f, unit, centre);
-    for (int k = 0; k < dim; k++) { /* the prior is affine in t */
-        double column[STAIR_MAX_DIM];
-        unit[k] = 1;
-        prior_point(f, unit, column);
-        unit[k] = 0;
-        for (int x = 0; x < dim; x++) matrix[x * dim + k] = column[x] - centre[x];
-    }
-    for (int from = 0; from < n; from += STAIR_BLOCK) {
-        int many = n - from < STAIR_BLOCK ? n - from : STAIR_BLOCK;
-        stair_block_affine_table[stair_isa()](dim, matrix, centre, modes->pilot_t + from, STAIR_PILOT_MOST, f->nodes.u);
-        for (int k = 0; k < dim; k++)
-            memcpy(modes->pilot + (size_t)k * STAIR_PILOT_MOST + from, f->nodes.u + (size_t)k * STAIR_BLOCK, sizeof(double) * (size_t)many);
-        stair_integrand_energies(f, many);
-        memcpy(plus + from, f->nodes.plus, sizeof(double) * (size_t)many);
-        memcpy(minus + from, f->nodes.minus, sizeof(double) * (size_t)many);
-        memcpy(modes->pilot_mass + from, f->nodes.weight, sizeof(double) * (size_t)many); /* see weigh_pilot() */
-    }
-    for (int i = 0; i < n; i++) modes->pilot_value[i] = !f->shape.mirrored || plus[i] > minus[i] ? plus[i] : minus[i];
-}
-
-/* The integrand at the pilot, relative to exp(0), the largest the exponent can be. */
-static void weigh_pilot(const stair_integrand *f, stair_modes *modes)
-{
-    const double *minus = f->shape.mirrored ? modes->pilot_sign[1] : NULL;
-    stair_pilot_weigh_table[stair_isa()](modes->pilots, modes->pilot_sign[0], minus, modes->pilot_mass);
-}
 
 /* Inserts into a list of the best starts, dropping those close to a better one. */
 static void keep_start(pilot_point *starts, int *count, int dim, const double *t, double value, int sign, double apart)
@@ -323,39 +244,12 @@ static void keep_start(pilot_point *starts, int *count, int dim, const double *t
     starts[place].sign = sign;
 }
 
-static bool has_grid(const stair_integrand *f) { return f->dim == 2 && f->shape.free_rows * f->shape.tokens == 2; }
-
-/* Whether |x| = sqrt(-2E) changes too fast between neighbours where it is not large, or is large
- * everywhere: then the mass has been stepped over. */
-static bool pilot_is_stiff(int side, const stair_modes *modes, bool mirrored, double most)
-{
-    double least = 1e300, change = 0, length[STAIR_PILOT_MOST + 16];
-    for (int i = 0; i < 16; i++) length[side * side + i] = 0; /* read, not used */
-    for (int s = 0; s < (mirrored ? 2 : 1); s++) {
-        for (int i = 0; i < side * side; i++) length[i] = sqrt(-2 * modes->pilot_sign[s][i]);
-        stair_pilot_change_table[stair_isa()](side, length, 2 * FAR, &change, &least);
-    }
-    return change > most || least > FAR;
-}
-
 static bool is_local_top(int side, const double *value, int i, int j)
 {
     for (int x = i > 0 ? i - 1 : 0; x <= i + 1 && x < side; x++)
         for (int y = j > 0 ? j - 1 : 0; y <= j + 1 && y < side; y++)
             if (value[x * side + y] > value[i * side + j]) return false;
     return true;
-}
-
-static void evaluate_grid(stair_integrand *f, int side, stair_modes *modes)
-{
-    modes->side = side;
-    double step = PILOT_SPAN / (side - 1), *t = modes->pilot_t;
-    for (int i = 0; i < side; i++)
-        for (int j = 0; j < side; j++) {
-            t[i * side + j] = (i - 0.5 * (side - 1)) * step;
-            t[STAIR_PILOT_MOST + i * side + j] = (j - 0.5 * (side - 1)) * step;
-        }
-    evaluate_pilot(f, side * side, modes);
 }
 
 /* Two dimensions: local maxima of the grid. */
@@ -372,22 +266,10 @@ static int grid_starts(stair_integrand *f, pilot_point *starts, stair_modes *mod
     return count;
 }
 
-/* More dimensions: quasi-random points of the widened prior. */
-static void scatter(stair_integrand *f, stair_modes *modes)
-{
-    int dim = f->dim, free = f->shape.free_rows * f->shape.tokens;
-    double *t = modes->pilot_t;
-    const double *normal = stair_qmc_normals(dim); /* (dim, STAIR_QMC_TABLE) */
-    for (int i = 0; i < STAIR_PILOT; i++)
-        for (int k = 0; k < dim; k++)
-            t[k * STAIR_PILOT_MOST + i] = i == 0 || !normal ? 0 : (k < free ? WIDE : 0.7) * normal[(size_t)k * STAIR_QMC_TABLE + (size_t)i];
-    evaluate_pilot(f, STAIR_PILOT, modes);
-}
-
 static int scattered_starts(stair_integrand *f, pilot_point *starts, stair_modes *modes)
 {
     int count = 0;
-    scatter(f, modes);
+    stair_pilot_scatter(f, modes);
     for (int i = 0; i < STAIR_PILOT; i++)
         for (int s = 0; s < (f->shape.mirrored ? 2 : 1); s++) {
             double t[STAIR_MAX_DIM];
@@ -395,89 +277,6 @@ static int scattered_starts(stair_integrand *f, pilot_point *starts, stair_modes
             keep_start(starts, &count, f->dim, t, modes->pilot_sign[s][i], s ? -1 : 1, 1.0);
         }
     return count < SCATTERED ? count : SCATTERED;
-}
-
-/* Effective number of points with log weights beta * lw. */
-static double effective(const double *lw, double top, double beta)
-{
-    double sum = 0, square = 0;
-    for (int i = 0; i < STAIR_PILOT; i++) {
-        double weight = exp(beta * (lw[i] - top));
-        sum += weight;
-        square += weight * weight;
-    }
-    return sum * sum / square;
-}
-
-/* The power of the weights that leaves enough points. */
-static double temper(const double *lw, double top)
-{
-    double low = 0, high = 1;
-    for (int k = 0; k < 20; k++) {
-        double middle = 0.5 * (low + high);
-        *(effective(lw, top, middle) > ENOUGH ? &low : &high) = middle;
-    }
-    return low;
-}
-
-/* Three and four dimensions: quasi-random points of a Gaussian that is first the widened prior, then follows the
- * integrand raised to a growing power until the points tell its shape.  False when they never do. */
-static bool follow_pilot(stair_integrand *f, stair_modes *modes)
-{
-    int dim = f->dim;
-    double mean[4] = {0}, lower[16] = {0}, lw[STAIR_PILOT];
-    const double *normal = stair_qmc_normals(dim); /* (dim, STAIR_QMC_TABLE) */
-    if (!normal) return false;
-    for (int k = 0; k < dim; k++) lower[k * (dim + 1)] = WIDE;
-    for (int round = 0; round < ROUNDS; round++) {
-        double top = -INFINITY;
-        for (int i = 0; i < STAIR_PILOT; i++)
-            for (int k = 0; k < dim; k++) {
-                modes->pilot_t[k * STAIR_PILOT_MOST + i] = mean[k];
-                for (int j = 0; j <= k && i; j++) modes->pilot_t[k * STAIR_PILOT_MOST + i] += lower[k * dim + j] * normal[(size_t)j * STAIR_QMC_TABLE + (size_t)i];
-            }
-        evaluate_pilot(f, STAIR_PILOT, modes);
-        weigh_pilot(f, modes);
-        for (int i = 0; i < STAIR_PILOT; i++) {
-            lw[i] = modes->pilot_mass[i] > 1e-290 ? log(modes->pilot_mass[i]) : modes->pilot_value[i];
-            for (int k = 0; k < dim && i; k++) lw[i] += 0.5 * normal[(size_t)k * STAIR_QMC_TABLE + (size_t)i] * normal[(size_t)k * STAIR_QMC_TABLE + (size_t)i];
-            top = fmax(top, lw[i]);
-        }
-        bool enough = effective(lw, top, 1) > ENOUGH;
-        double beta = enough ? 1 : temper(lw, top), sum = 0, covariance[16] = {0};
-        memset(mean, 0, sizeof mean);
-        for (int i = 0; i < STAIR_PILOT; i++) {
-            double weight = exp(beta * (lw[i] - top));
-            modes->pilot_mass[i] = weight;
-            sum += weight;
-            for (int k = 0; k < dim; k++) mean[k] += weight * modes->pilot_t[k * STAIR_PILOT_MOST + i];
-        }
-        if (enough) return true;
-        for (int k = 0; k < dim; k++) mean[k] /= sum;
-        for (int i = 0; i < STAIR_PILOT; i++)
-            for (int k = 0; k < dim; k++)
-                for (int j = 0; j < dim; j++)
-                    covariance[k * dim + j] += SPREAD * SPREAD * modes->pilot_mass[i] / sum *
-                                               (modes->pilot_t[k * STAIR_PILOT_MOST + i] - mean[k]) * (modes->pilot_t[j * STAIR_PILOT_MOST + i] - mean[j]);
-        if (!stair_matrix_cholesky(dim, covariance, lower)) return false;
-    }
-    return false;
-}
-
-/* The first look: does the pilot show the shape of the integrand? */
-static void look(stair_integrand *f, double cutoff, stair_modes *modes)
-{
-    modes->stiff = true;
-    if (has_grid(f)) {
-        static const int sides[] = PILOT_SIDES;
-        int levels = cutoff < LOOSE ? 3 : 2;
-        for (int k = 0; k < levels && modes->stiff; k++) {
-            evaluate_grid(f, sides[k], modes);
-            modes->stiff = pilot_is_stiff(sides[k], modes, f->shape.mirrored, k == 0 || cutoff < LOOSE ? STIFF : STIFF_FINE);
-        }
-    } else if (f->dim == f->shape.free_rows * f->shape.tokens && f->dim > 1 && f->dim <= 4)
-        modes->stiff = !follow_pilot(f, modes);
-    if (has_grid(f) && !modes->stiff) weigh_pilot(f, modes);
 }
 
 static bool known(const stair_modes *modes, int dim, const stair_mode *candidate)
@@ -519,7 +318,7 @@ static void try_ring(stair_integrand *f, const stair_mode *mode, double cutoff, 
 {
     for (int i = 0; i < 2 * RING; i++) {
         double radius = i < RING ? 0.25 : 0.5, angle = 2 * M_PI * (i % RING + (i < RING ? 0 : 0.5)) / RING;
-        double u[2] = {mode->u[0] + radius * prior_scale(f, 0) * cos(angle), mode->u[1] + radius * prior_scale(f, 1) * sin(angle)};
+        double u[2] = {mode->u[0] + radius * stair_prior_scale(f, 0) * cos(angle), mode->u[1] + radius * stair_prior_scale(f, 1) * sin(angle)};
         try_start(f, u, mode->sign, cutoff, BENT, modes);
     }
 }
@@ -546,58 +345,24 @@ static int compare_starts(const void *a, const void *b)
 static void climb_all(stair_integrand *f, double cutoff, stair_modes *modes)
 {
     pilot_point starts[STARTS];
-    int count = has_grid(f) ? grid_starts(f, starts, modes) : scattered_starts(f, starts, modes);
+    int count = stair_pilot_is_grid(f) ? grid_starts(f, starts, modes) : scattered_starts(f, starts, modes);
     modes->count = 0;
     qsort(starts, (size_t)count, sizeof *starts, compare_starts);
     for (int s = 0; s < count; s++) {
         double u[STAIR_MAX_DIM];
-        prior_point(f, starts[s].t, u);
+        stair_prior_point(f, starts[s].t, u);
         try_start(f, u, starts[s].sign, cutoff, BENT, modes);
     }
     for (int k = 0, found = modes->count; k < found; k++) try_images(f, &modes->mode[k], cutoff, modes);
     rank_modes(modes, cutoff);
-    for (int k = 0, found = modes->count; k < found && has_grid(f); k++) try_ring(f, &modes->mode[k], cutoff, modes);
+    for (int k = 0, found = modes->count; k < found && stair_pilot_is_grid(f); k++) try_ring(f, &modes->mode[k], cutoff, modes);
     rank_modes(modes, cutoff);
 }
 
 void stair_modes_find(stair_integrand *f, double cutoff, stair_modes *modes)
 {
-    look(f, cutoff, modes);
+    stair_pilot_look(f, cutoff, modes);
     climb_all(f, cutoff, modes);
-}
-
-/* Mean and covariance of the pilot, a grid widened by its cell. */
-static bool pilot_moments(const stair_integrand *f, stair_modes *modes)
-{
-    stair_mode *mode = &modes->mode[0];
-    int dim = f->dim;
-    double sums[1 + 4 + 10], mass, mean[4], covariance[16], half_logdet, factor[16];
-    stair_pilot_sums_table[stair_isa()](dim, modes->pilots, modes->pilot_mass, modes->pilot, sums);
-    mass = sums[0];
-    for (int x = 0, k = 1 + dim; x < dim; x++) {
-        mean[x] = sums[1 + x];
-        for (int y = 0; y <= x; y++, k++) covariance[x * dim + y] = sums[k];
-    }
-    mode->value = -1e300;
-    for (int i = 0; i < modes->pilots; i++)
-        if (modes->pilot_value[i] > mode->value) mode->value = modes->pilot_value[i];
-    double cell = has_grid(f) ? PILOT_SPAN / (modes->side - 1) * prior_scale(f, 0) : 0;
-    for (int x = 0; x < dim; x++)
-        for (int y = 0; y <= x; y++)
-            covariance[x * dim + y] = covariance[y * dim + x] =
-                covariance[x * dim + y] / mass - mean[x] * mean[y] / (mass * mass) + (x == y ? cell * cell / 12 : 0);
-    if (!stair_matrix_whiten(dim, covariance, mode->lower, factor, &half_logdet)) return false;
-    for (int x = 0; x < dim; x++) {
-        mode->u[x] = mean[x] / mass;
-        for (int y = 0; y < dim; y++) {
-            mode->precision[x * dim + y] = 0;
-            for (int k = 0; k < dim; k++) mode->precision[x * dim + y] += factor[k * dim + x] * factor[k * dim + y];
-        }
-    }
-    mode->sign = 1;
-    mode->share = 1;
-    modes->count = 1;
-    return true;
 }
 
 static bool on_border(int side, int i)
@@ -620,7 +385,7 @@ static bool has_hidden_mode(stair_integrand *f, double cutoff, stair_modes *mode
     double floor = tops[1 - weaker] - cutoff;
     stair_mode *mode = &modes->mode[modes->count];
     if (tops[weaker] > floor) return false; /* in sight */
-    if (has_grid(f) && !on_border(modes->side, best[weaker])) return false; /* its mode is in the window, and below the floor */
+    if (stair_pilot_is_grid(f) && !on_border(modes->side, best[weaker])) return false; /* its mode is in the window, and below the floor */
     double start[STAIR_MAX_DIM];
     stair_pilot_point(f->dim, modes->pilot, best[weaker], start);
     if (!climb(f, start, weaker ? -1 : 1, floor, BENT, mode)) return false;
@@ -629,6 +394,6 @@ static bool has_hidden_mode(stair_integrand *f, double cutoff, stair_modes *mode
 
 void stair_modes_frame(stair_integrand *f, double cutoff, stair_modes *modes)
 {
-    look(f, cutoff, modes);
-    if (modes->stiff || !pilot_moments(f, modes) || has_hidden_mode(f, cutoff, modes)) climb_all(f, cutoff, modes);
+    stair_pilot_look(f, cutoff, modes);
+    if (modes->stiff || !stair_pilot_moments(f, modes) || has_hidden_mode(f, cutoff, modes)) climb_all(f, cutoff, modes);
 }

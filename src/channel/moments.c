@@ -18,6 +18,21 @@ STAIR_HOT_TABLE(int, stair_block_accumulate,
                 (const stair_channel_shape *s, int n, const stair_nodes *nodes, double top, double threshold,
                  const double *origin, double *accumulators));
 
+STAIR_HOT_TABLE(void, stair_block_affine,
+                (int dim, const double *matrix, const double *centre, const double *normal, size_t stride, double *u));
+STAIR_HOT_TABLE(void, stair_block_mass,
+                (int n, const double *plus, const double *minus, double top, const double *weight, double *mass));
+
+void stair_affine(int dim, const double *matrix, const double *centre, const double *points, size_t stride, double *u)
+{
+    stair_block_affine_table[stair_isa()](dim, matrix, centre, points, stride, u);
+}
+
+void stair_mass(int n, const double *plus, const double *minus, double top, const double *weight, double *mass)
+{
+    stair_block_mass_table[stair_isa()](n, plus, minus, top, weight, mass);
+}
+
 stair_status stair_integrand_create(stair_context *context, const stair_model *model, stair_integrand *f)
 {
     memset(f, 0, sizeof *f);

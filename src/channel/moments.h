@@ -57,6 +57,11 @@ void stair_integrand_destroy(stair_integrand *f);
 /* Sets omega (P, M) and V (P, P); prenoise is added here. False when V is not positive definite. */
 bool stair_integrand_set(stair_integrand *f, const double *omega, const double *cov);
 
+/* u (dim, STAIR_BLOCK) = centre + matrix points, one block; points (dim, stride) */
+void stair_affine(int dim, const double *matrix, const double *centre, const double *points, size_t stride, double *u);
+/* mass = weight (exp(plus - top) + exp(minus - top)); minus may be NULL.  Arrays have room for whole lanes. */
+void stair_mass(int n, const double *plus, const double *minus, double top, const double *weight, double *mass);
+
 /* Energies of the first n nodes of f->nodes.u; returns their largest. */
 double stair_integrand_energies(stair_integrand *f, int n);
 

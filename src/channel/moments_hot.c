@@ -114,15 +114,14 @@ void STAIR_HOT(stair_block_add)(const stair_channel_shape *s, int n, const stair
     }
 }
 
-void STAIR_HOT(stair_block_mass)(const stair_channel_shape *s, int n, const stair_nodes *nodes, double top, double *mass);
+void STAIR_HOT(stair_block_mass)(int n, const double *plus, const double *minus, double top, const double *weight, double *mass);
 
-/* mass_i = weight_i (exp(E+ - top) + exp(E- - top)) */
-void STAIR_HOT(stair_block_mass)(const stair_channel_shape *s, int n, const stair_nodes *nodes, double top, double *mass)
+void STAIR_HOT(stair_block_mass)(int n, const double *plus, const double *minus, double top, const double *weight, double *mass)
 {
     for (int at = 0; at < n; at += LANES) {
-        lanes sum = lanes_exp(lanes_load(nodes->plus + at) - top);
-        if (s->mirrored) sum += lanes_exp(lanes_load(nodes->minus + at) - top);
-        lanes_store(mass + at, sum * lanes_load(nodes->weight + at));
+        lanes sum = lanes_exp(lanes_load(plus + at) - top);
+        if (minus) sum += lanes_exp(lanes_load(minus + at) - top);
+        lanes_store(mass + at, sum * lanes_load(weight + at));
     }
 }
 

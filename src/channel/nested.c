@@ -14,15 +14,12 @@
 #include <string.h>
 
 #include "channel/rules.h"
-#include "core/isa.h"
 
 #define SCAN       32  /* points of the first look at a line */
 #define PEAKS      6
 #define HOPELESS   20.0 /* below the cut, and by a good part of where it starts: then no bend of x will help */
 #define LINE_MOST  256 /* panels of a line */
 #define OUTER_MOST 400 /* panels of the outer integral */
-
-STAIR_HOT_TABLE(void, stair_block_mass, (const stair_channel_shape *s, int n, const stair_nodes *nodes, double top, double *mass));
 
 /* Gauss-Kronrod 7-15 on [-1, 1]: nodes, Kronrod weights, Gauss weights (0 where not a Gauss node). */
 static const double gk_node[15] = {
@@ -209,7 +206,7 @@ static void measure_panels(const nested_plan *plan, double outer, int many, pane
         for (int i = 0; i < 15; i++) point(plan, outer, middle + half * gk_node[i], 15 * k + i);
     }
     stair_integrand_energies(f, 15 * many);
-    stair_block_mass_table[stair_isa()](&f->shape, 15 * many, &f->nodes, plan->top, mass);
+    stair_mass(15 * many, f->nodes.plus, f->shape.mirrored ? f->nodes.minus : NULL, plan->top, f->nodes.weight, mass);
     for (int k = 0; k < many; k++) {
         double half = 0.5 * (panels[k].high - panels[k].low), kronrod = 0, gauss = 0;
         for (int i = 0; i < 15; i++) {

@@ -4,7 +4,6 @@
 #include "core/lanes.h"
 
 void STAIR_HOT(stair_pilot_change)(int side, const double *length, double far, double *change, double *least);
-void STAIR_HOT(stair_pilot_weigh)(int n, const double *plus, const double *minus, double *mass);
 void STAIR_HOT(stair_pilot_sums)(int dim, int n, const double *mass, const double *u, double *sums);
 
 /* length (side, side): |x|.  change: the most by which it differs between neighbours of which one is below `far`; least:
@@ -28,16 +27,6 @@ void STAIR_HOT(stair_pilot_change)(int side, const double *length, double far, d
         }
     *change = lanes_top(worst);
     *least = -lanes_top(low);
-}
-
-/* mass *= exp(plus) + exp(minus); minus may be NULL.  Arrays have room for whole lanes. */
-void STAIR_HOT(stair_pilot_weigh)(int n, const double *plus, const double *minus, double *mass)
-{
-    for (int i = 0; i < n; i += LANES) {
-        lanes sum = lanes_exp(lanes_load(plus + i));
-        if (minus) sum += lanes_exp(lanes_load(minus + i));
-        lanes_store(mass + i, sum * lanes_load(mass + i));
-    }
 }
 
 /* sums: of mass {1, u, u u^T (x >= y)} over n points u (dim, STAIR_PILOT_MOST) */

@@ -28,8 +28,6 @@
 #define WIDE_SHARE 0.25
 #define WIDE_AUX   3.0   /* the wide component on auxiliary coordinates, in Laplace deviations */
 
-STAIR_HOT_TABLE(void, stair_block_affine,
-                (int dim, const double *matrix, const double *centre, const double *normal, size_t stride, double *u));
 STAIR_HOT_TABLE(void, stair_block_density, (const stair_mixture *q, int n, const double *u, double *weight));
 
 /* ---- proposal -------------------------------------------------------------------------------- */
@@ -160,7 +158,7 @@ static void sum_replicate(sampler *s, int r, int n)
             }
             const double *table = s->table + (size_t)(r % TABLES) * (size_t)dim * TABLE_SIZE;
             for (int at = 0; at < component_nodes(c, n); at += STAIR_BLOCK) {
-                stair_block_affine_table[stair_isa()](dim, turned, c->centre, table + at, TABLE_SIZE, f->nodes.u);
+                stair_affine(dim, turned, c->centre, table + at, TABLE_SIZE, f->nodes.u);
                 for (int a = 0; a < c->angles; a++) spread_angle(a < c->circles, f->nodes.u + (size_t)(plain + a) * STAIR_BLOCK);
                 double top = stair_integrand_energies(f, STAIR_BLOCK);
                 stair_block_density_table[stair_isa()](q, STAIR_BLOCK, f->nodes.u, f->nodes.weight);

@@ -277,7 +277,7 @@ static stair_status iterate(one_run *run, relay *progress)
         STAIR_TRY(grow(run->context, run->out, s->p));
         fill_record(run, change, s->options->all_errors);
         run->stop = finite ? why_stop(run, change) : DIVERGED;
-        if (run->stop != GOES_ON) fill_record(run, change, true);
+        if (run->stop != GOES_ON && !s->options->all_errors) fill_record(run, change, true);
         if (run->file && resumable(run) && run->stop == GOES_ON &&
             stair_seconds() - run->saved > s->options->checkpoint_every)
             STAIR_TRY(save(run));
