@@ -2,13 +2,14 @@
 """GAMP in finite dimension against state evolution, as tables in Markdown.
 
     bench/amp_vs_theory.py PROGRAM trajectory MODEL ALPHA START ITERATIONS DIMS [SEEDS [DAMPING [SAMPLES]]]
-    bench/amp_vs_theory.py PROGRAM steps MODEL ALPHAS DIMS [SEEDS]
+    bench/amp_vs_theory.py PROGRAM steps MODEL ALPHAS DIMS [SEEDS [ITERATIONS [START]]]
 
 `trajectory`: every run starts with overlap START; M = W W*^T/D and Q = W W^T/D of each index are compared with the exact
 trajectory (`--theory trajectory`, SAMPLES samples) at every iteration.  The table has, for each dimension and index, the
 values at the last iteration, the largest |z| over all iterations, spread times sqrt(D), and the largest |M - Q| sqrt(D).
 
-`steps`: from a random start, the mean squared cosine of each index against alpha, one line for each alpha and dimension.
+`steps`: the mean squared cosine of each index against alpha, one line for each alpha and dimension, from a random start or one
+of overlap START.
 Only the standard library is used.
 """
 import csv
@@ -66,13 +67,13 @@ def trajectory(program, model, alpha, start, iterations, dims, seeds="32", dampi
     print()
 
 
-def steps(program, model, alphas, dims, seeds="8"):
-    print(f"`{model}`, random start, {seeds} seeds: mean of cosine^2, and its standard error\n")
+def steps(program, model, alphas, dims, seeds="8", iterations="100", start="0"):
+    print(f"`{model}`, start {start}, {iterations} iterations, {seeds} seeds: mean of cosine^2, and its standard error\n")
     print("| alpha | D | index 1 | error | index 2 | error | diverged |")
     print("|---|---|---|---|---|---|---|")
     for alpha in alphas.split(","):
         for dim in dims.split(","):
-            rows = amp(program, model, "--alpha", alpha, "--dim", dim, "--seeds", seeds, "--theory", "none", "--max-iterations", 100)
+            rows = amp(program, model, "--alpha", alpha, "--dim", dim, "--seeds", seeds, "--theory", "none", "--max-iterations", iterations, "--start-overlap", start)
             last = {}
             for row in rows:
                 last[row["seed"]] = row

@@ -68,6 +68,13 @@ LANES_INLINE int lanes_any(lanes_bits mask)
 
 LANES_INLINE lanes lanes_abs(lanes x) { return (lanes)((lanes_bits)x & (((lanes_bits){0} - 1) & INT64_MAX)); }
 
+/* The value stays in its register: gcc would load it again for every product, and loads are what limits there. */
+#if defined(__x86_64__)
+#define LANES_HOLD(value) __asm__("" : "+x"(value))
+#else
+#define LANES_HOLD(value) ((void)(value))
+#endif
+
 /* The first n lanes of x, `rest` in the others.  Writing x[i] for variable i would push x to memory. */
 LANES_INLINE lanes lanes_first(int n, lanes x, lanes rest)
 {
@@ -85,6 +92,18 @@ LANES_INLINE double lanes_sum(lanes x)
     for (int half = LANES / 2; half; half /= 2)
         for (int i = 0; i < half; i++) part[i] += part[i + half];
     return part[0];
+}
+
+typedef float floats __attribute__((vector_size(8 * LANES))); /* one register, as lanes */
+
+/* in double precision, halves onto halves */
+LANES_INLINE double floats_sum(floats x)
+{
+    float value[2 * LANES];
+    lanes part;
+    memcpy(value, &x, sizeof value);
+    for (int i = 0; i < LANES; i++) part[i] = (double)value[i] + (double)value[i + LANES];
+    return lanes_sum(part);
 }
 
 LANES_INLINE double lanes_top(lanes x)

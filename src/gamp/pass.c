@@ -189,7 +189,7 @@ static scratch *make_scratch(int width, const stair_tiles *tiles, int indices)
     scratch *room = calloc((size_t)width, sizeof *room);
     for (int t = 0; room && t < width; t++) {
         room[t].tile = tiles->x ? NULL : malloc(stair_tile_bytes(tiles));
-        room[t].part = malloc((size_t)indices * (size_t)tiles->dim * sizeof(double));
+        room[t].part = stair_tiles_memory((size_t)indices * (size_t)tiles->dim * sizeof(double));
         room[t].rows = malloc(n * (2 * cells + cells * cells + 1) * sizeof(double));
         if (!room[t].rows || !room[t].part || (!tiles->x && !room[t].tile)) {
             free_scratch(width, room);

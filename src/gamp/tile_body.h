@@ -10,20 +10,30 @@ LANES_INLINE VECTOR NAME(load)(const REAL *p)
     return v;
 }
 
-/* z (rows, P) += `r` rows of x times `q` rows of w, over `n` columns.  `ahead`, where the next tile lies, is
- * fetched meanwhile: two rows of the four; collecting fetches the others. */
-LANES_INLINE void NAME(dots)(int r, int q, int n, size_t dim, const REAL *x, const REAL *w, const REAL *ahead,
-                             int indices, double *z)
+LANES_INLINE void NAME(store)(REAL *p, VECTOR v) { memcpy(p, &v, sizeof v); }
+
+/* Fetches the next tile while this one is read: half of it during each product, so `ahead` advances by half
+ * of what is read.  There is an attempt with nearly every register, since a processor drops a fetch that finds
+ * all its miss buffers taken; in the order of memory, since that is what it foresees. */
+LANES_INLINE const REAL *NAME(fetch)(const REAL *ahead)
+{
+    __builtin_prefetch(ahead, 0, 2);
+    return ahead + WIDTH / 2;
+}
+
+/* z (rows, P) += `r` rows of x times `q` rows of w, over `n` columns.  Returns how far `ahead` has come. */
+LANES_INLINE const REAL *NAME(dots)(int r, int q, bool fetch, int n, size_t dim, const REAL *x, const REAL *w,
+                                    const REAL *ahead, int indices, double *z)
 {
     VECTOR sum[4][2] = {{{0}}};
     int d = 0;
     for (; d + WIDTH <= n; d += WIDTH) {
         VECTOR a[2];
-        if (ahead && d % (64 / (int)sizeof(REAL)) == 0)
-            for (int i = 0; i < r; i += 2) __builtin_prefetch(ahead + (size_t)i * dim + (size_t)d, 0, 2);
         for (int p = 0; p < q; p++) a[p] = NAME(load)(w + (size_t)p * dim + (size_t)d);
         for (int i = 0; i < r; i++) {
             VECTOR b = NAME(load)(x + (size_t)i * dim + (size_t)d);
+            LANES_HOLD(b);
+            if (fetch) ahead = NAME(fetch)(ahead);
             for (int p = 0; p < q; p++) sum[i][p] += a[p] * b;
         }
     }
@@ -34,67 +44,84 @@ LANES_INLINE void NAME(dots)(int r, int q, int n, size_t dim, const REAL *x, con
                 total += (double)w[(size_t)p * dim + (size_t)e] * (double)x[(size_t)i * dim + (size_t)e];
             z[i * indices + p] += total;
         }
+    return ahead;
 }
 
-LANES_INLINE void NAME(rows)(int r, int n, size_t dim, const REAL *x, const REAL *ahead, int indices,
-                             const REAL *w, double *z)
+/* One function for each shape: together they would not leave the sums in registers. */
+#define DOTS(name, r, q)                                                                                     \
+    static __attribute__((noinline)) const REAL *NAME(name)(int n, size_t dim, const REAL *x, const REAL *w, \
+                                                            const REAL *ahead, int indices, double *z)       \
+    {                                                                                                        \
+        return ahead ? NAME(dots)(r, q, true, n, dim, x, w, ahead, indices, z)                               \
+                     : NAME(dots)(r, q, false, n, dim, x, w, ahead, indices, z);                             \
+    }
+DOTS(four_by_two, 4, 2)
+DOTS(four_by_one, 4, 1)
+DOTS(one_by_two, 1, 2)
+DOTS(one_by_one, 1, 1)
+#undef DOTS
+
+/* all of w against four rows, or one */
+LANES_INLINE const REAL *NAME(rows)(bool four, int n, size_t dim, const REAL *x, const REAL *ahead,
+                                    int indices, const REAL *w, double *z)
 {
-    int p = 2;
-    if (indices == 1)
-        NAME(dots)(r, 1, n, dim, x, w, ahead, indices, z);
-    else
-        NAME(dots)(r, 2, n, dim, x, w, ahead, indices, z);
-    for (; p + 2 <= indices; p += 2) NAME(dots)(r, 2, n, dim, x, w + (size_t)p * dim, NULL, indices, z + p);
-    if (p < indices) NAME(dots)(r, 1, n, dim, x, w + (size_t)p * dim, NULL, indices, z + p);
+    const REAL *reached = ahead;
+    for (int p = 0; p < indices; p += 2, ahead = NULL) {
+        const REAL *at = w + (size_t)p * dim, *next;
+        if (p + 2 <= indices)
+            next = (four ? NAME(four_by_two) : NAME(one_by_two))(n, dim, x, at, ahead, indices, z + p);
+        else
+            next = (four ? NAME(four_by_one) : NAME(one_by_one))(n, dim, x, at, ahead, indices, z + p);
+        if (p == 0) reached = next;
+    }
+    return reached;
 }
 
 void STAIR_HOT(NAME(stair_tile_project))(size_t rows, size_t dim, const REAL *x, int indices, const REAL *w,
                                          double *z)
 {
+    const REAL *ahead = x + rows * dim;
     for (size_t i = 0; i < rows * (size_t)indices; i++) z[i] = 0;
-    for (size_t r = 0; r < rows; r += 4)
-        for (size_t d = 0; d < dim; d += PANEL) {
-            int n = dim - d < PANEL ? (int)(dim - d) : PANEL;
-            const REAL *at = x + r * dim + d;
-            double *out = z + r * (size_t)indices;
-            if (r + 4 <= rows)
-                NAME(rows)(4, n, dim, at, at + rows * dim, indices, w + d, out);
-            else
-                NAME(rows)((int)(rows - r), n, dim, at, at + rows * dim, indices, w + d, out);
-        }
+    for (size_t d = 0; d < dim; d += PANEL) {
+        int n = dim - d < PANEL ? (int)(dim - d) : PANEL;
+        size_t r = 0;
+        for (; r + 4 <= rows; r += 4)
+            ahead = NAME(rows)(true, n, dim, x + r * dim + d, ahead, indices, w + d, z + r * (size_t)indices);
+        for (; r < rows; r++)
+            ahead = NAME(rows)(false, n, dim, x + r * dim + d, ahead, indices, w + d, z + r * (size_t)indices);
+    }
 }
 
-/* sum (q, STRIP columns) += c^T x over `rows` rows; c (rows, q).  The rows that follow these in memory are
- * the next tile: every other one is fetched meanwhile. */
-LANES_INLINE void NAME(strip)(int q, bool ahead, size_t rows, size_t dim, const REAL *x, const REAL *c,
-                              REAL *sum)
+/* sum (q, STRIP columns) += c^T x over `rows` rows; c (rows, q).  Returns how far `ahead` has come. */
+LANES_INLINE const REAL *NAME(strip)(int q, bool fetch, const REAL *ahead, size_t rows, size_t dim, const REAL *x,
+                                     const REAL *c, REAL *sum)
 {
     VECTOR total[2][STRIP / WIDTH];
     for (int p = 0; p < q; p++)
         for (int k = 0; k < STRIP / WIDTH; k++)
             total[p][k] = NAME(load)(sum + (size_t)p * dim + (size_t)(k * WIDTH));
-    for (size_t r = 0; r < rows; r++) {
-        for (size_t k = 0; k < STRIP * sizeof(REAL) && ahead && r % 2; k += 64)
-            __builtin_prefetch((const char *)(x + (r + rows) * dim) + k, 0, 2);
+    for (size_t r = 0; r < rows; r++)
         for (int k = 0; k < STRIP / WIDTH; k++) {
             VECTOR b = NAME(load)(x + r * dim + (size_t)(k * WIDTH));
+            LANES_HOLD(b);
+            if (fetch) ahead = NAME(fetch)(ahead);
             for (int p = 0; p < q; p++) total[p][k] += c[r * (size_t)q + (size_t)p] * b;
         }
-    }
     for (int p = 0; p < q; p++)
         for (int k = 0; k < STRIP / WIDTH; k++)
-            memcpy(sum + (size_t)p * dim + (size_t)(k * WIDTH), &total[p][k], sizeof(VECTOR));
+            NAME(store)(sum + (size_t)p * dim + (size_t)(k * WIDTH), total[p][k]);
+    return ahead;
 }
 
 /* sum (q, dim) += c^T x for one or two columns of c (rows, P), at most GROUP rows */
-LANES_INLINE void NAME(gather)(int q, bool ahead, size_t rows, size_t dim, const REAL *x, int indices,
-                               const double *c, REAL *sum)
+LANES_INLINE void NAME(gather)(int q, bool fetch, const REAL *ahead, size_t rows, size_t dim, const REAL *x,
+                               int indices, const double *c, REAL *sum)
 {
     REAL own[2 * GROUP];
     size_t d = 0;
     for (size_t r = 0; r < rows; r++)
         for (int p = 0; p < q; p++) own[r * (size_t)q + (size_t)p] = (REAL)c[r * (size_t)indices + (size_t)p];
-    for (; d + STRIP <= dim; d += STRIP) NAME(strip)(q, ahead, rows, dim, x + d, own, sum + d);
+    for (; d + STRIP <= dim; d += STRIP) ahead = NAME(strip)(q, fetch, ahead, rows, dim, x + d, own, sum + d);
     for (; d < dim; d++)
         for (int p = 0; p < q; p++)
             for (size_t r = 0; r < rows; r++)
@@ -107,14 +134,15 @@ void STAIR_HOT(NAME(stair_tile_collect))(size_t rows, size_t dim, const REAL *x,
     for (size_t r = 0; r < rows; r += GROUP) {
         size_t n = rows - r < GROUP ? rows - r : GROUP;
         const double *at = c + r * (size_t)indices;
-        for (int p = 0; p < indices; p += 2) {
+        const REAL *from = x + r * dim, *ahead = x + (rows + (rows + r) / 2) * dim;
+        for (int p = 0; p < indices; p += 2, ahead = NULL) {
             REAL *out = sum + (size_t)p * dim;
-            if (p + 2 <= indices && p == 0)
-                NAME(gather)(2, true, n, dim, x + r * dim, indices, at, out);
+            if (p + 2 <= indices && ahead)
+                NAME(gather)(2, true, ahead, n, dim, from, indices, at + p, out);
             else if (p + 2 <= indices)
-                NAME(gather)(2, false, n, dim, x + r * dim, indices, at + p, out);
+                NAME(gather)(2, false, NULL, n, dim, from, indices, at + p, out);
             else
-                NAME(gather)(1, p == 0, n, dim, x + r * dim, indices, at + p, out);
+                NAME(gather)(1, p == 0, ahead, n, dim, from, indices, at + p, out);
         }
     }
 }

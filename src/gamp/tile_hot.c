@@ -1,6 +1,6 @@
 /* Z = X w^T and its transpose X^T c on one tile, in the element type of X with sums carried on in double.
- * Four rows of X meet two of w at a time, in panels of columns that stay in the first cache for all pairs of
- * w.  The order of every sum is fixed by the code. */
+ * Four rows of X meet two of w at a time, in panels of columns in which w stays in the first cache for all
+ * rows.  The order of every sum is fixed by the code. */
 #include "core/isa.h"
 #include "core/lanes.h"
 
@@ -10,16 +10,6 @@
 #define PANEL 1024 /* columns */
 #define GROUP 64   /* rows whose factors are kept at hand */
 #define STRIP 32   /* columns of a row that are collected at a time */
-
-typedef float floats __attribute__((vector_size(8 * LANES)));
-typedef float half_floats __attribute__((vector_size(4 * LANES)));
-
-LANES_INLINE double floats_sum(floats x)
-{
-    half_floats half[2];
-    memcpy(half, &x, sizeof half);
-    return lanes_sum(__builtin_convertvector(half[0], lanes) + __builtin_convertvector(half[1], lanes));
-}
 
 void STAIR_HOT(stair_tile_project_f4)(size_t rows, size_t dim, const float *x, int indices, const float *w,
                                       double *z);

@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 
 #define TILE_BYTES (256 * 1024) /* this tile and the next fit a second-level cache */
+#define MOST_ROWS  64           /* of a tile */
 
 STAIR_HOT_TABLE(void, stair_tile_project_f4,
                 (size_t rows, size_t dim, const float *x, int indices, const float *w, double *z));
@@ -32,8 +33,10 @@ static size_t sample_bytes(const stair_tiles *tiles)
 size_t stair_tile_samples(const stair_tiles *tiles)
 {
     size_t n = TILE_BYTES / sample_bytes(tiles);
-    size_t most = STAIR_TILE_ROWS / (size_t)tiles->tokens;
-    return n < 1 ? 1 : n > most ? most : n;
+    size_t most = MOST_ROWS / (size_t)tiles->tokens;
+    size_t unit = tiles->tokens % 4 == 0 ? 1 : tiles->tokens % 2 == 0 ? 2 : 4; /* whole fours of rows */
+    if (n > most) n = most;
+    return n >= unit ? n - n % unit : n < 1 ? 1 : n;
 }
 
 size_t stair_tile_bytes(const stair_tiles *tiles)
@@ -71,7 +74,7 @@ const void *stair_tile_open(const stair_tiles *tiles, size_t first, size_t n, vo
 void *stair_tile_weights(const stair_tiles *tiles, int indices, const double *w)
 {
     size_t count = (size_t)indices * (size_t)tiles->dim;
-    void *out = malloc(count * (tiles->single ? sizeof(float) : sizeof(double)));
+    void *out = stair_tiles_memory(count * (tiles->single ? sizeof(float) : sizeof(double)));
     for (size_t i = 0; out && i < count; i++)
         if (tiles->single)
             ((float *)out)[i] = (float)w[i];

@@ -34,7 +34,7 @@ void stair_tile_project(const stair_tiles *tiles, const void *x, size_t n, int i
                         double *z);
 
 /* Sums of X^T c: of the last rows in the element type of X, of all before in double. */
-#define STAIR_TILE_ROWS 64 /* most rows added in the element type */
+#define STAIR_TILE_ROWS 128 /* most rows added in the element type */
 typedef struct {
     void *part;  /* (P, D) */
     size_t rows; /* in `part` */

@@ -4,20 +4,6 @@
 #include "core/lanes.h"
 #include "train/batch.h"
 
-typedef float floats __attribute__((vector_size(8 * LANES))); /* one register, as lanes */
-
-/* in double precision, halves onto halves */
-LANES_INLINE double floats_sum(floats x)
-{
-    float value[2 * LANES];
-    double part[LANES];
-    memcpy(value, &x, sizeof value);
-    for (int i = 0; i < LANES; i++) part[i] = (double)value[i] + (double)value[i + LANES];
-    for (int half = LANES / 2; half; half /= 2)
-        for (int i = 0; i < half; i++) part[i] += part[i + half];
-    return part[0];
-}
-
 /* elements of a gradient summed at a time: no more than rows are padded to */
 #define CHUNK (4 * WIDTH < 32 ? 4 * WIDTH : 32)
 
