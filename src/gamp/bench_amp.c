@@ -26,7 +26,7 @@
 #define MINUTES    3.0
 #define CROSS_RUNS 16
 
-STAIR_HOT_TABLE(float, stair_tile_read, (size_t count, const float *x));
+STAIR_HOT_TABLE(float, stair_products_read, (size_t count, const float *x));
 
 typedef struct {
     stair_tiles tiles;
@@ -53,17 +53,18 @@ static stair_status multiply_block(void *user, size_t block, int thread, stair_c
     const stair_tiles *tiles = &job->tiles;
     double *rows = job->rows + (size_t)thread * row_room(tiles);
     size_t weights = INDICES * (size_t)tiles->dim;
-    stair_tile_sum sum = {.part = job->parts + (size_t)thread * weights, .sum = job->sums + block * weights};
+    stair_products shape = stair_tile_products(tiles, INDICES);
+    stair_products_sum sum = {.part = job->parts + (size_t)thread * weights, .sum = job->sums + block * weights};
     size_t lo, hi, most = stair_tile_samples(tiles);
-    stair_tile_sum_clear(tiles, INDICES, &sum);
+    stair_products_clear(&shape, &sum);
     stair_block_range(tiles, block, &lo, &hi);
     for (size_t first = lo; first < hi; first += most) {
         size_t n = hi - first < most ? hi - first : most;
         const void *x = stair_tile_open(tiles, job->cached ? lo : first, n, NULL);
-        stair_tile_project(tiles, x, n, INDICES, job->own, rows);
-        stair_tile_collect(tiles, x, n, INDICES, rows, &sum);
+        stair_products_project(&shape, n * (size_t)tiles->tokens, x, job->own, rows);
+        stair_products_collect(&shape, n * (size_t)tiles->tokens, x, rows, &sum);
     }
-    stair_tile_flush(tiles, INDICES, &sum);
+    stair_products_flush(&shape, &sum);
     job->seconds[block] = stair_thread_seconds() - begun;
     return STAIR_OK;
 }
@@ -76,7 +77,7 @@ static stair_status read_block(void *user, size_t block, int thread, stair_conte
     size_t lo, hi, row = (size_t)job->tiles.tokens * (size_t)job->tiles.dim;
     stair_block_range(&job->tiles, block, &lo, &hi);
     job->read[block] =
-        stair_tile_read_table[stair_isa()]((hi - lo) * row, (const float *)job->tiles.x + lo * row);
+        stair_products_read_table[stair_isa()]((hi - lo) * row, (const float *)job->tiles.x + lo * row);
     job->seconds[block] = stair_thread_seconds() - begun;
     return STAIR_OK;
 }
@@ -120,12 +121,12 @@ static stair_status bench_pass(stair_context *context, int dim, stair_amp_row *r
 {
     size_t samples = X_BYTES / (2 * sizeof(float) * (size_t)dim), weights = INDICES * (size_t)dim;
     products job = {.tiles = {.dim = dim, .tokens = 2, .samples = samples, .single = true, .seed = 1}};
-    float *x = stair_tiles_memory(samples * 2 * (size_t)dim * sizeof(float)), read[STAIR_GAMP_BLOCKS];
+    float *x = stair_products_memory(samples * 2 * (size_t)dim * sizeof(float)), read[STAIR_GAMP_BLOCKS];
     double *memory =
         malloc((weights * (1 + STAIR_GAMP_BLOCKS) + (size_t)context->threads * row_room(&job.tiles)) *
                sizeof(double));
     double least[3] = {INFINITY, INFINITY, INFINITY}, gigabytes = (double)(samples * 2 * (size_t)dim * sizeof(float)) / 1e9;
-    job.parts = stair_tiles_memory(weights * (size_t)context->threads * sizeof(float));
+    job.parts = stair_products_memory(weights * (size_t)context->threads * sizeof(float));
     stair_status status = x && memory && job.parts ? stair_tiles_draw(context, &job.tiles, x)
                                                    : stair_fail(context, STAIR_NO_MEMORY, "out of memory");
     if (status == STAIR_OK) {

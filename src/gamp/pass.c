@@ -123,17 +123,18 @@ static stair_status pass_block(void *user, size_t block, int thread, stair_conte
     const stair_tiles *tiles = &s->problem->tiles;
     scratch *room = &job->room[thread];
     block_sums *sums = &job->block[block];
-    stair_tile_sum total = {.part = room->part, .sum = s->sums + block * (size_t)s->p * (size_t)s->dim};
+    stair_products shape = stair_tile_products(tiles, s->p);
+    stair_products_sum total = {.part = room->part, .sum = s->sums + block * (size_t)s->p * (size_t)s->dim};
     size_t lo, hi, most = stair_tile_samples(tiles), cells = (size_t)(s->p * s->m);
     memset(sums, 0, sizeof *sums);
-    stair_tile_sum_clear(tiles, s->p, &total);
+    stair_products_clear(&shape, &total);
     stair_block_range(tiles, block, &lo, &hi);
     for (size_t first = lo; first < hi; first += most) {
         size_t n = hi - first < most ? hi - first : most;
         double begun = stair_thread_seconds();
         const void *x = stair_tile_open(tiles, first, n, room->tile);
         double drawn = stair_thread_seconds();
-        stair_tile_project(tiles, x, n, s->p, job->w, room->rows);
+        stair_products_project(&shape, n * (size_t)s->m, x, job->w, room->rows);
         double projected = stair_thread_seconds();
         rows_to_cells(n, s->p, s->m, s->scale, room->rows, room->omega);
         react(s, first, n, room->omega);
@@ -141,12 +142,12 @@ static stair_status pass_block(void *user, size_t block, int thread, stair_conte
         add_moments(s, first, n, room, sums);
         cells_to_rows(n, s->p, s->m, s->next_g + first * cells, room->rows);
         double denoised = stair_thread_seconds();
-        stair_tile_collect(tiles, x, n, s->p, room->rows, &total);
+        stair_products_collect(&shape, n * (size_t)s->m, x, room->rows, &total);
         sums->seconds[1] += drawn - begun;
         sums->seconds[2] += denoised - projected;
         sums->seconds[0] += projected - drawn + stair_thread_seconds() - denoised;
     }
-    stair_tile_flush(tiles, s->p, &total);
+    stair_products_flush(&shape, &total);
     return STAIR_OK;
 }
 
@@ -189,7 +190,7 @@ static scratch *make_scratch(int width, const stair_tiles *tiles, int indices)
     scratch *room = calloc((size_t)width, sizeof *room);
     for (int t = 0; room && t < width; t++) {
         room[t].tile = tiles->x ? NULL : malloc(stair_tile_bytes(tiles));
-        room[t].part = stair_tiles_memory((size_t)indices * (size_t)tiles->dim * sizeof(double));
+        room[t].part = stair_products_memory((size_t)indices * (size_t)tiles->dim * sizeof(double));
         room[t].rows = malloc(n * (2 * cells + cells * cells + 1) * sizeof(double));
         if (!room[t].rows || !room[t].part || (!tiles->x && !room[t].tile)) {
             free_scratch(width, room);
@@ -231,12 +232,13 @@ static stair_status project_block(void *user, size_t block, int thread, stair_co
 {
     (void)local;
     project_job *job = user;
+    stair_products shape = stair_tile_products(job->tiles, job->indices);
     size_t lo, hi, most = stair_tile_samples(job->tiles), cells = (size_t)(job->indices * job->tiles->tokens);
     stair_block_range(job->tiles, block, &lo, &hi);
     for (size_t first = lo; first < hi; first += most) {
         size_t n = hi - first < most ? hi - first : most;
         const void *x = stair_tile_open(job->tiles, first, n, job->room[thread].tile);
-        stair_tile_project(job->tiles, x, n, job->indices, job->w, job->room[thread].rows);
+        stair_products_project(&shape, n * (size_t)job->tiles->tokens, x, job->w, job->room[thread].rows);
         rows_to_cells(n, job->indices, job->tiles->tokens, 1 / sqrt((double)job->tiles->dim),
                       job->room[thread].rows, job->z + first * cells);
     }

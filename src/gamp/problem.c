@@ -87,7 +87,7 @@ static stair_status allocate(stair_context *context, const stair_model *model,
     problem->own_labels =
         t->samples < SIZE_MAX / 16 / k ? malloc((t->samples * k + 1) * sizeof(double)) : NULL;
     if (!options->regenerate)
-        problem->stored = t->samples < SIZE_MAX / 2 / row ? stair_tiles_memory(t->samples * row) : NULL;
+        problem->stored = t->samples < SIZE_MAX / 2 / row ? stair_products_memory(t->samples * row) : NULL;
     if (!options->regenerate && !problem->stored)
         return stair_fail(context, STAIR_NO_MEMORY,
                           "no memory for %zu samples of %d tokens in dimension %d; regenerate needs none",

@@ -1,29 +1,14 @@
 /* Tiles of X, wherever they come from.  Sample i is the stream (seed, DATA, first + i), tokens one after the
  * other, as gradient descent draws it. */
-#define _DEFAULT_SOURCE /* madvise */
 #include "gamp/tiles.h"
 
-#include "core/isa.h"
 #include "core/parallel.h"
 #include "core/rng.h"
 
 #include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
 
 #define TILE_BYTES (256 * 1024) /* this tile and the next fit a second-level cache */
 #define MOST_ROWS  64           /* of a tile */
-
-STAIR_HOT_TABLE(void, stair_tile_project_f4,
-                (size_t rows, size_t dim, const float *x, int indices, const float *w, double *z));
-STAIR_HOT_TABLE(void, stair_tile_project_f8,
-                (size_t rows, size_t dim, const double *x, int indices, const double *w, double *z));
-STAIR_HOT_TABLE(void, stair_tile_collect_f4,
-                (size_t rows, size_t dim, const float *x, int indices, const double *c, float *sum));
-STAIR_HOT_TABLE(void, stair_tile_collect_f8,
-                (size_t rows, size_t dim, const double *x, int indices, const double *c, double *sum));
-STAIR_HOT_TABLE(void, stair_tile_flush_f4, (size_t count, float *part, double *sum));
-STAIR_HOT_TABLE(void, stair_tile_flush_f8, (size_t count, double *part, double *sum));
 
 static size_t sample_bytes(const stair_tiles *tiles)
 {
@@ -74,7 +59,7 @@ const void *stair_tile_open(const stair_tiles *tiles, size_t first, size_t n, vo
 void *stair_tile_weights(const stair_tiles *tiles, int indices, const double *w)
 {
     size_t count = (size_t)indices * (size_t)tiles->dim;
-    void *out = stair_tiles_memory(count * (tiles->single ? sizeof(float) : sizeof(double)));
+    void *out = stair_products_memory(count * (tiles->single ? sizeof(float) : sizeof(double)));
     for (size_t i = 0; out && i < count; i++)
         if (tiles->single)
             ((float *)out)[i] = (float)w[i];
@@ -83,56 +68,13 @@ void *stair_tile_weights(const stair_tiles *tiles, int indices, const double *w)
     return out;
 }
 
-void stair_tile_project(const stair_tiles *tiles, const void *x, size_t n, int indices, const void *w,
-                        double *z)
+stair_products stair_tile_products(const stair_tiles *tiles, int indices)
 {
-    size_t rows = n * (size_t)tiles->tokens, dim = (size_t)tiles->dim;
-    if (tiles->single)
-        stair_tile_project_f4_table[stair_isa()](rows, dim, x, indices, w, z);
-    else
-        stair_tile_project_f8_table[stair_isa()](rows, dim, x, indices, w, z);
-}
-
-void stair_tile_sum_clear(const stair_tiles *tiles, int indices, stair_tile_sum *sum)
-{
-    size_t count = (size_t)indices * (size_t)tiles->dim;
-    memset(sum->part, 0, count * (tiles->single ? sizeof(float) : sizeof(double)));
-    memset(sum->sum, 0, count * sizeof(double));
-    sum->rows = 0;
-}
-
-void stair_tile_flush(const stair_tiles *tiles, int indices, stair_tile_sum *sum)
-{
-    size_t count = (size_t)indices * (size_t)tiles->dim;
-    if (tiles->single)
-        stair_tile_flush_f4_table[stair_isa()](count, sum->part, sum->sum);
-    else
-        stair_tile_flush_f8_table[stair_isa()](count, sum->part, sum->sum);
-    sum->rows = 0;
-}
-
-void stair_tile_collect(const stair_tiles *tiles, const void *x, size_t n, int indices, const double *c,
-                        stair_tile_sum *sum)
-{
-    size_t rows = n * (size_t)tiles->tokens, dim = (size_t)tiles->dim;
-    if (sum->rows && sum->rows + rows > STAIR_TILE_ROWS) stair_tile_flush(tiles, indices, sum);
-    if (tiles->single)
-        stair_tile_collect_f4_table[stair_isa()](rows, dim, x, indices, c, sum->part);
-    else
-        stair_tile_collect_f8_table[stair_isa()](rows, dim, x, indices, c, sum->part);
-    sum->rows += rows;
-}
-
-void *stair_tiles_memory(size_t bytes)
-{
-    const size_t page = (size_t)1 << 21;
-    if (bytes > SIZE_MAX - 2 * page) return NULL;
-    size_t rounded = bytes < page ? (bytes + 64) / 64 * 64 : (bytes + page) / page * page;
-    void *memory = aligned_alloc(bytes < page ? 64 : page, rounded);
-#ifdef MADV_HUGEPAGE
-    if (memory && bytes >= page) madvise(memory, rounded, MADV_HUGEPAGE); /* a wish: refusal is no failure */
-#endif
-    return memory;
+    return (stair_products){.single = tiles->single,
+                            .dim = (size_t)tiles->dim,
+                            .indices = indices,
+                            .row_step = (size_t)indices,
+                            .index_step = 1};
 }
 
 typedef struct {

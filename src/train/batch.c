@@ -3,24 +3,14 @@
  * Tied attention goes through attention_batch_hot.c; any other model through its own forward and
  * gradient, one sample at a time, in the same order.
  */
-#define _DEFAULT_SOURCE /* madvise */
 #include "train/batch.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "core/isa.h"
 
-STAIR_HOT_TABLE(void, stair_project_f4,
-                (int rows, int stride, const float *x, int indices, const float *w, double *z));
-STAIR_HOT_TABLE(void, stair_project_f8,
-                (int rows, int stride, const double *x, int indices, const double *w, double *z));
-STAIR_HOT_TABLE(void, stair_collect_f4,
-                (int rows, int stride, const float *x, int indices, const double *c, double *gradient));
-STAIR_HOT_TABLE(void, stair_collect_f8,
-                (int rows, int stride, const double *x, int indices, const double *c, double *gradient));
 STAIR_HOT_TABLE(void, stair_attention_batch,
                 (const stair_attention *a, const double *z, const double *target, const double *weight,
                  double *scratch, double *y, double *loss, double *grad_z));
@@ -61,8 +51,9 @@ stair_status stair_net_work_create(stair_context *context, const stair_net *net,
                              .grad_z = doubles(cells),
                              .y = doubles((size_t)net->outputs * STAIR_GROUP),
                              .scratch = doubles(scratch_size(net)),
-                             .gradient = doubles(weights)};
-    if (work->weights && work->z && work->grad_z && work->y && work->scratch && work->gradient)
+                             .gradient = {.part = doubles(weights), .sum = doubles(weights)}};
+    if (work->weights && work->z && work->grad_z && work->y && work->scratch && work->gradient.part &&
+        work->gradient.sum)
         return STAIR_OK;
     stair_net_work_destroy(work);
     return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
@@ -75,7 +66,8 @@ void stair_net_work_destroy(stair_net_work *work)
     free(work->grad_z);
     free(work->y);
     free(work->scratch);
-    free(work->gradient);
+    free(work->gradient.part);
+    free(work->gradient.sum);
     *work = (stair_net_work){0};
 }
 
@@ -95,19 +87,6 @@ void stair_net_set_weights(const stair_net *net, const double *weights, stair_ne
         }
 }
 
-/* Memory that is streamed through again and again: in large pages, where the system has them, a batch
- * spreads evenly over the sets of the second-level cache. */
-static void *large(size_t size)
-{
-    const size_t page = (size_t)1 << 21;
-    size_t rounded = size < page ? (size + 63) / 64 * 64 : (size + page - 1) / page * page;
-    void *memory = aligned_alloc(size < page ? 64 : page, rounded);
-#ifdef MADV_HUGEPAGE
-    if (memory && size >= page) madvise(memory, rounded, MADV_HUGEPAGE); /* a wish: refusal is no failure */
-#endif
-    return memory;
-}
-
 stair_status stair_samples_create(stair_context *context, const stair_net *net, size_t count, size_t batch,
                                   stair_samples *samples)
 {
@@ -118,7 +97,7 @@ stair_status stair_samples_create(stair_context *context, const stair_net *net, 
     *samples = (stair_samples){.count = count, .blocks = blocks, .batch = batch};
     if (blocks >= SIZE_MAX / 2 / block)
         return stair_fail(context, STAIR_NO_MEMORY, "%zu samples do not fit", count);
-    samples->x = large(blocks * block + 64);
+    samples->x = stair_products_memory(blocks * block + 64);
     samples->y = doubles(blocks * (size_t)net->outputs * STAIR_GROUP);
     samples->weight = doubles(blocks * STAIR_GROUP);
     if (!samples->x || !samples->y || !samples->weight) {
@@ -181,28 +160,26 @@ void stair_samples_copy(const stair_net *net, const stair_samples *from, size_t 
             from->y[(source * (size_t)net->outputs + k) * STAIR_GROUP + (size_t)lane];
 }
 
-void stair_net_project(const stair_net *net, const stair_samples *samples, size_t block, stair_net_work *work)
+/* Z and its gradient are (P, rows) for the rows (M, 8) of a block */
+static stair_products products_of(const stair_net *net)
 {
-    int isa = stair_isa(), rows = net->tokens * STAIR_GROUP;
-    size_t at = row_at(net, block, 0, 0);
-    if (net->single)
-        stair_project_f4_table[isa](rows, net->stride, (const float *)samples->x + at, net->indices,
-                                    work->weights, work->z);
-    else
-        stair_project_f8_table[isa](rows, net->stride, (const double *)samples->x + at, net->indices,
-                                    work->weights, work->z);
+    return (stair_products){.single = net->single,
+                            .dim = (size_t)net->stride,
+                            .indices = net->indices,
+                            .row_step = 1,
+                            .index_step = (size_t)net->tokens * STAIR_GROUP};
 }
 
-static void collect(const stair_net *net, const stair_samples *samples, size_t block, stair_net_work *work)
+static const void *rows_of(const stair_net *net, const stair_samples *samples, size_t block)
 {
-    int isa = stair_isa(), rows = net->tokens * STAIR_GROUP;
-    size_t at = row_at(net, block, 0, 0);
-    if (net->single)
-        stair_collect_f4_table[isa](rows, net->stride, (const float *)samples->x + at, net->indices,
-                                    work->grad_z, work->gradient);
-    else
-        stair_collect_f8_table[isa](rows, net->stride, (const double *)samples->x + at, net->indices,
-                                    work->grad_z, work->gradient);
+    return (const char *)samples->x +
+           row_at(net, block, 0, 0) * (net->single ? sizeof(float) : sizeof(double));
+}
+
+void stair_net_project(const stair_net *net, const stair_samples *samples, size_t block, stair_net_work *work)
+{
+    stair_products shape = products_of(net);
+    stair_products_project(&shape, shape.index_step, rows_of(net, samples, block), work->weights, work->z);
 }
 
 /* The same as the fast path for a model that only knows one sample at a time. */
@@ -232,6 +209,8 @@ double stair_net_loss(const stair_net *net, const stair_samples *samples, size_t
 {
     double total = 0;
     int isa = stair_isa();
+    stair_products shape = products_of(net);
+    if (gradient) stair_products_clear(&shape, &work->gradient);
     for (size_t block = first; block < last; block++) {
         const double *target = samples->y + block * (size_t)net->outputs * STAIR_GROUP;
         const double *weight = samples->weight + block * STAIR_GROUP;
@@ -243,8 +222,11 @@ double stair_net_loss(const stair_net *net, const stair_samples *samples, size_t
         else
             any_model(net, target, weight, work, loss, gradient);
         for (int s = 0; s < STAIR_GROUP; s++) total += loss[s];
-        if (gradient) collect(net, samples, block, work);
+        if (gradient)
+            stair_products_collect(&shape, shape.index_step, rows_of(net, samples, block), work->grad_z,
+                                   &work->gradient);
     }
+    if (gradient) stair_products_flush(&shape, &work->gradient);
     return total;
 }
 
@@ -254,5 +236,5 @@ void stair_net_gradient(const stair_net *net, const stair_net_work *work, double
     for (int p = 0; p < net->indices; p++)
         for (int d = 0; d < net->dim; d++)
             gradient[(size_t)p * (size_t)net->dim + (size_t)d] =
-                scale * work->gradient[(size_t)p * (size_t)net->stride + (size_t)d];
+                scale * work->gradient.sum[(size_t)p * (size_t)net->stride + (size_t)d];
 }

@@ -8,6 +8,7 @@
 #ifndef STAIR_TRAIN_BATCH_H
 #define STAIR_TRAIN_BATCH_H
 
+#include "core/products.h"
 #include "model/attention.h"
 
 #define STAIR_GROUP 8 /* samples of a block: a multiple of LANES of core/lanes.h */
@@ -28,7 +29,7 @@ typedef struct {
     double *z, *grad_z; /* (P, M, 8) */
     double *y;          /* (K, 8) */
     double *scratch;    /* of the fast path */
-    double *gradient;   /* (P, stride) */
+    stair_products_sum gradient; /* (P, stride) */
 } stair_net_work;
 
 stair_status stair_net_work_create(stair_context *context, const stair_net *net, stair_net_work *work);
@@ -68,7 +69,7 @@ void stair_samples_copy(const stair_net *net, const stair_samples *from, size_t 
 void stair_net_project(const stair_net *net, const stair_samples *samples, size_t block,
                        stair_net_work *work);
 
-/* Sum over blocks [first, last) of |y - target|^2; with gradient, adds d/dw of it to work->gradient
+/* Sum over blocks [first, last) of |y - target|^2; with gradient, work->gradient.sum becomes d/dw of it
  * up to the factor 1/sqrt(D) that stair_net_gradient() applies. */
 double stair_net_loss(const stair_net *net, const stair_samples *samples, size_t first, size_t last,
                       bool gradient, stair_net_work *work);

@@ -122,12 +122,10 @@ static double decay(const stair_sgd_options *o)
 bool stair_descent_batch(stair_descent *d)
 {
     size_t first, last, n = (size_t)d->net.indices * (size_t)d->net.dim;
-    size_t padded = (size_t)d->net.indices * (size_t)d->net.stride;
     const stair_samples *samples = choose(d, &first, &last);
     double keep = 1 - decay(d->options), rate = d->options->rate / d->net.dim, sum = 0;
     for (int step = 0; step < d->options->repeat; step++) {
         stair_net_set_weights(&d->net, d->weights, &d->work);
-        memset(d->work.gradient, 0, padded * sizeof(double));
         stair_net_loss(&d->net, samples, first, last, true, &d->work);
         stair_net_gradient(&d->net, &d->work, d->gradient);
         for (size_t i = 0; i < n; i++) d->weights[i] = keep * d->weights[i] - rate * d->gradient[i];
@@ -312,7 +310,6 @@ stair_status stair_sgd_gradient(stair_context *context, const stair_model *model
                 samples.y[(i / STAIR_GROUP * outputs + k) * STAIR_GROUP + i % STAIR_GROUP] =
                     y[i * outputs + k];
         }
-        memset(work.gradient, 0, (size_t)net.indices * (size_t)net.stride * sizeof(double));
         stair_net_set_weights(&net, weights, &work);
         *loss = stair_net_loss(&net, &samples, 0, samples.blocks, gradient != NULL, &work) / (double)n;
         if (gradient) stair_net_gradient(&net, &work, gradient);

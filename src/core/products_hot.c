@@ -1,30 +1,29 @@
-/* Z = X w^T and its transpose X^T c on one tile, in the element type of X with sums carried on in double.
+/* The products of core/products.h on every instruction set, and reading alone to measure them against.
+ *
  * Four rows of X meet two of w at a time, in panels of columns in which w stays in the first cache for all
  * rows.  The order of every sum is fixed by the code. */
+#include "core/products.h"
 #include "core/isa.h"
 #include "core/lanes.h"
-
-#include <stdbool.h>
-#include <stddef.h>
 
 #define PANEL 1024 /* columns */
 #define GROUP 64   /* rows whose factors are kept at hand */
 #define STRIP 32   /* columns of a row that are collected at a time */
 
-void STAIR_HOT(stair_tile_project_f4)(size_t rows, size_t dim, const float *x, int indices, const float *w,
-                                      double *z);
-void STAIR_HOT(stair_tile_project_f8)(size_t rows, size_t dim, const double *x, int indices, const double *w,
-                                      double *z);
-void STAIR_HOT(stair_tile_collect_f4)(size_t rows, size_t dim, const float *x, int indices, const double *c,
-                                      float *sum);
-void STAIR_HOT(stair_tile_collect_f8)(size_t rows, size_t dim, const double *x, int indices, const double *c,
-                                      double *sum);
-void STAIR_HOT(stair_tile_flush_f4)(size_t count, float *part, double *sum);
-void STAIR_HOT(stair_tile_flush_f8)(size_t count, double *part, double *sum);
-float STAIR_HOT(stair_tile_read)(size_t count, const float *x);
+void STAIR_HOT(stair_products_project_f4)(const stair_products *s, size_t rows, const float *x,
+                                          const float *w, double *z);
+void STAIR_HOT(stair_products_project_f8)(const stair_products *s, size_t rows, const double *x,
+                                          const double *w, double *z);
+void STAIR_HOT(stair_products_collect_f4)(const stair_products *s, size_t rows, const float *x,
+                                          const double *c, float *sum);
+void STAIR_HOT(stair_products_collect_f8)(const stair_products *s, size_t rows, const double *x,
+                                          const double *c, double *sum);
+void STAIR_HOT(stair_products_flush_f4)(size_t count, float *part, double *sum);
+void STAIR_HOT(stair_products_flush_f8)(size_t count, double *part, double *sum);
+float STAIR_HOT(stair_products_read)(size_t count, const float *x);
 
 /* A sum that does nothing but read: what a pass is measured against. */
-float STAIR_HOT(stair_tile_read)(size_t count, const float *x)
+float STAIR_HOT(stair_products_read)(size_t count, const float *x)
 {
     enum { EACH = 2 * LANES, CHAINS = 8 };
     floats sum[CHAINS] = {{0}};
@@ -45,7 +44,7 @@ float STAIR_HOT(stair_tile_read)(size_t count, const float *x)
 #define WIDTH   (2 * LANES)
 #define TOTAL   floats_sum
 #define NAME(x) x##_f4
-#include "gamp/tile_body.h"
+#include "core/products_body.h"
 #undef REAL
 #undef VECTOR
 #undef WIDTH
@@ -57,4 +56,4 @@ float STAIR_HOT(stair_tile_read)(size_t count, const float *x)
 #define WIDTH   LANES
 #define TOTAL   lanes_sum
 #define NAME(x) x##_f8
-#include "gamp/tile_body.h"
+#include "core/products_body.h"

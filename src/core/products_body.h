@@ -1,0 +1,161 @@
+/* Body of the products for one element type: REAL, WIDTH of them in a VECTOR (one register).
+ *
+ * They are summed in REAL over at most PANEL columns, and over at most STAIR_PRODUCTS_ROWS rows between
+ * flushes, from there on in double.  Included by products_hot.c alone. */
+
+LANES_INLINE VECTOR NAME(load)(const REAL *p)
+{
+    VECTOR v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+LANES_INLINE void NAME(store)(REAL *p, VECTOR v) { memcpy(p, &v, sizeof v); }
+
+/* Fetches the rows that follow while these are read: half of them during each product, so `ahead` advances by
+ * half of what is read.  There is an attempt with every register, since a processor drops a fetch that finds
+ * all its miss buffers taken; in the order of memory, since that is what it foresees. */
+LANES_INLINE const REAL *NAME(fetch)(const REAL *ahead)
+{
+    __builtin_prefetch(ahead, 0, 2);
+    return ahead + WIDTH / 2;
+}
+
+/* z += `r` rows of x times `q` rows of w, over `n` columns.  Returns how far `ahead` has come. */
+LANES_INLINE const REAL *NAME(dots)(int r, int q, bool fetch, const stair_products *s, int n, const REAL *x,
+                                    const REAL *w, const REAL *ahead, double *z)
+{
+    VECTOR sum[4][2] = {{{0}}};
+    size_t dim = s->dim;
+    int d = 0;
+    for (; d + WIDTH <= n; d += WIDTH) {
+        VECTOR a[2];
+        for (int p = 0; p < q; p++) a[p] = NAME(load)(w + (size_t)p * dim + (size_t)d);
+        for (int i = 0; i < r; i++) {
+            VECTOR b = NAME(load)(x + (size_t)i * dim + (size_t)d);
+            LANES_HOLD(b);
+            if (fetch) ahead = NAME(fetch)(ahead);
+            for (int p = 0; p < q; p++) sum[i][p] += a[p] * b;
+        }
+    }
+    for (int i = 0; i < r; i++)
+        for (int p = 0; p < q; p++) {
+            double total = TOTAL(sum[i][p]);
+            for (int e = d; e < n; e++)
+                total += (double)w[(size_t)p * dim + (size_t)e] * (double)x[(size_t)i * dim + (size_t)e];
+            z[(size_t)i * s->row_step + (size_t)p * s->index_step] += total;
+        }
+    return ahead;
+}
+
+/* One function for each shape: together they would not leave the sums in registers. */
+#define DOTS(name, r, q)                                                                                     \
+    static __attribute__((noinline)) const REAL *NAME(name)(const stair_products *s, int n, const REAL *x,   \
+                                                            const REAL *w, const REAL *ahead, double *z)     \
+    {                                                                                                        \
+        return ahead ? NAME(dots)(r, q, true, s, n, x, w, ahead, z)                                          \
+                     : NAME(dots)(r, q, false, s, n, x, w, ahead, z);                                        \
+    }
+DOTS(four_by_two, 4, 2)
+DOTS(four_by_one, 4, 1)
+DOTS(one_by_two, 1, 2)
+DOTS(one_by_one, 1, 1)
+#undef DOTS
+
+/* all of w against four rows, or one */
+LANES_INLINE const REAL *NAME(rows)(bool four, const stair_products *s, int n, const REAL *x, const REAL *w,
+                                    const REAL *ahead, double *z)
+{
+    const REAL *reached = ahead;
+    for (int p = 0; p < s->indices; p += 2, ahead = NULL) {
+        const REAL *at = w + (size_t)p * s->dim, *next;
+        double *out = z + (size_t)p * s->index_step;
+        if (p + 2 <= s->indices)
+            next = (four ? NAME(four_by_two) : NAME(one_by_two))(s, n, x, at, ahead, out);
+        else
+            next = (four ? NAME(four_by_one) : NAME(one_by_one))(s, n, x, at, ahead, out);
+        if (p == 0) reached = next;
+    }
+    return reached;
+}
+
+void STAIR_HOT(NAME(stair_products_project))(const stair_products *s, size_t rows, const REAL *x,
+                                             const REAL *w, double *z)
+{
+    const REAL *ahead = x + rows * s->dim;
+    for (size_t r = 0; r < rows; r++)
+        for (int p = 0; p < s->indices; p++) z[r * s->row_step + (size_t)p * s->index_step] = 0;
+    for (size_t d = 0; d < s->dim; d += PANEL) {
+        int n = s->dim - d < PANEL ? (int)(s->dim - d) : PANEL;
+        size_t r = 0;
+        for (; r + 4 <= rows; r += 4)
+            ahead = NAME(rows)(true, s, n, x + r * s->dim + d, w + d, ahead, z + r * s->row_step);
+        for (; r < rows; r++)
+            ahead = NAME(rows)(false, s, n, x + r * s->dim + d, w + d, ahead, z + r * s->row_step);
+    }
+}
+
+/* sum (q, STRIP columns) += c^T x over `rows` rows; c (rows, q).  Returns how far `ahead` has come. */
+LANES_INLINE const REAL *NAME(strip)(int q, bool fetch, const REAL *ahead, size_t rows, size_t dim,
+                                     const REAL *x, const REAL *c, REAL *sum)
+{
+    VECTOR total[2][STRIP / WIDTH];
+    for (int p = 0; p < q; p++)
+        for (int k = 0; k < STRIP / WIDTH; k++)
+            total[p][k] = NAME(load)(sum + (size_t)p * dim + (size_t)(k * WIDTH));
+    for (size_t r = 0; r < rows; r++)
+        for (int k = 0; k < STRIP / WIDTH; k++) {
+            VECTOR b = NAME(load)(x + r * dim + (size_t)(k * WIDTH));
+            LANES_HOLD(b);
+            if (fetch) ahead = NAME(fetch)(ahead);
+            for (int p = 0; p < q; p++) total[p][k] += c[r * (size_t)q + (size_t)p] * b;
+        }
+    for (int p = 0; p < q; p++)
+        for (int k = 0; k < STRIP / WIDTH; k++)
+            NAME(store)(sum + (size_t)p * dim + (size_t)(k * WIDTH), total[p][k]);
+    return ahead;
+}
+
+/* sum (q, dim) += c^T x for one or two indices of c, at most GROUP rows */
+LANES_INLINE void NAME(gather)(int q, bool fetch, const stair_products *s, const REAL *ahead, size_t rows,
+                               const REAL *x, const double *c, REAL *sum)
+{
+    REAL own[2 * GROUP];
+    size_t dim = s->dim, d = 0;
+    for (size_t r = 0; r < rows; r++)
+        for (int p = 0; p < q; p++)
+            own[r * (size_t)q + (size_t)p] = (REAL)c[r * s->row_step + (size_t)p * s->index_step];
+    for (; d + STRIP <= dim; d += STRIP)
+        ahead = NAME(strip)(q, fetch, ahead, rows, dim, x + d, own, sum + d);
+    for (; d < dim; d++)
+        for (int p = 0; p < q; p++)
+            for (size_t r = 0; r < rows; r++)
+                sum[(size_t)p * dim + d] += own[r * (size_t)q + (size_t)p] * x[r * dim + d];
+}
+
+void STAIR_HOT(NAME(stair_products_collect))(const stair_products *s, size_t rows, const REAL *x,
+                                             const double *c, REAL *sum)
+{
+    for (size_t r = 0; r < rows; r += GROUP) {
+        size_t n = rows - r < GROUP ? rows - r : GROUP;
+        const REAL *from = x + r * s->dim, *ahead = x + (rows + (rows + r) / 2) * s->dim;
+        for (int p = 0; p < s->indices; p += 2) {
+            const double *at = c + r * s->row_step + (size_t)p * s->index_step;
+            REAL *out = sum + (size_t)p * s->dim;
+            if (p + 2 <= s->indices && p == 0)
+                NAME(gather)(2, true, s, ahead, n, from, at, out);
+            else if (p + 2 <= s->indices)
+                NAME(gather)(2, false, s, NULL, n, from, at, out);
+            else
+                NAME(gather)(1, p == 0, s, ahead, n, from, at, out);
+        }
+    }
+}
+
+void STAIR_HOT(NAME(stair_products_flush))(size_t count, REAL *part, double *sum)
+{
+    for (size_t i = 0; i < count; i++) {
+        sum[i] += (double)part[i];
+        part[i] = 0;
+    }
+}
