@@ -31,7 +31,7 @@ const cli_option option_table[] = {
     {FIELD("precision", OPTION_DOUBLE, precision), .value = "X", .text = "target relative error",
      .low = 1e-13, .high = 1},
     {FIELD("method", OPTION_TEXT, method), .value = "NAME",
-     .text = "integrator: auto, exact, lattice, nested or sampling"},
+     .text = "integrator: auto, exact, layered, lattice, nested or sampling"},
     {FIELD("max-nodes", OPTION_INT, max_nodes), .value = "N",
      .text = "most integrand evaluations for one sample", .low = 256, .high = 1e15},
     {FIELD("cutoff", OPTION_DOUBLE, cutoff), .value = "X",

@@ -55,10 +55,11 @@ norm='test_channel_normalisation two_layers'
 model=test_model_attention
 skip4='test_channel_identities *layers=2,skip=4/V=0.01'
 gamp=test_gamp_algorithm
+rules='test_channel_rules layered_and_lattice'
 mapped='test_channel_identities_sampled *layers=2,tokens=3/*'
 
 # The tests must pass where nothing is planted, or their failures say nothing.
-if ! check "$closed; $norm; $model; $skip4; test_lanes_v2; $gamp; $mapped"; then
+if ! check "$closed; $norm; $model; $skip4; test_lanes_v2; $gamp; $mapped; $rules"; then
     cat "$work/log"
     echo "0 passed, 1 failed: the tests fail without any planted bug"
     exit 1
@@ -78,6 +79,9 @@ plant 'dg without -V^-1'                        src/channel/moments.c 's|\* (sum
 plant 'second moment not centred'               src/channel/moments.c 's|second\[k\] / mass - (sum\[1 + i\] / mass) \* (sum\[1 + j\] / mass)|second[k] / mass|' "$norm"
 plant 'log Z without the determinant of V'      src/channel/moments.c 's|- f->shape.tokens \* f->half_logdet -|-|' "$closed"
 plant 'a map that hides what it should show'        src/channel/lattice.c 's|w->map.top - cutoff - BLUR|w->map.top - 0.4 * cutoff|' "$mapped"
+plant 'a head with half its density'            src/model/attention_fibre.c 's|for (int k = 1; k < rows; k++) weight|for (int k = 2; k < rows; k++) weight|' "$rules"
+plant 'tails cut off too early'                 src/channel/layered.c 's|2 \* left_at(plan, head->energy)|0.7 * left_at(plan, head->energy)|' "$rules"
+plant 'the mirrored tail counted twice'         src/channel/layered_hot.c 's|kept\[1\], -1, \*top, acc|kept[1], 1, *top, acc|' "$rules"
 plant 'softmax over the wrong token'            $hot 's|s\[3\] - s\[2\]|s[0] - s[1]|' "$skip4"
 plant 'the gradient forgets a side of h h^T'    src/model/attention.c 's|(grad_j\[i \* m + j\] + grad_j\[j \* m + i\])|(2 * grad_j[i * m + j])|' "$model"
 plant 'exp one term short'                      src/core/lanes.h 's|p = p \* r + 1.0 / 3628800.0;|p = p * r;|' test_lanes_v2

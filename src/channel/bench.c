@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "core/context.h"
+#include "channel/rules.h"
 #include "core/isa.h"
 
 #define STICK   1024 /* exps per measurement: fits the first cache */
@@ -62,6 +63,7 @@ typedef struct {
     double *labels, *omega, *cov, *memory;
     double *logz, *g, *dg, *error;
     int64_t *nodes;
+    int *method;
 } bench_data;
 
 static stair_status prepare(stair_context *context, const bench_case *c, size_t n, bench_data *d)
@@ -73,7 +75,8 @@ static stair_status prepare(stair_context *context, const bench_case *c, size_t 
     size_t cov = (size_t)(d->info.indices * d->info.indices);
     d->memory = calloc(n * (label + size + cov + 2 + size + size * size), sizeof(double));
     d->nodes = calloc(n, sizeof *d->nodes);
-    if (!d->memory || !d->nodes) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+    d->method = calloc(n, sizeof *d->method);
+    if (!d->memory || !d->nodes || !d->method) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
     d->labels = d->memory;
     d->omega = d->labels + n * label;
     d->cov = d->omega + n * size;
@@ -92,6 +95,7 @@ static void release(bench_data *d)
     if (d->model) stair_model_destroy(&d->model);
     free(d->memory);
     free(d->nodes);
+    free(d->method);
 }
 
 static double relative_gap(size_t n, const double *a, const double *b)
@@ -138,7 +142,7 @@ static stair_status time_points(stair_context *context, const bench_case *c, ben
     for (size_t i = 0; i < d->n; i += CHUNK) {
         size_t n = d->n - i < CHUNK ? d->n - i : CHUNK;
         stair_channel_result part = {.logz = d->logz + i, .g = d->g + i * size, .dg = d->dg + i * size * size,
-                                     .error = d->error + i, .nodes = d->nodes + i};
+                                     .error = d->error + i, .nodes = d->nodes + i, .method = d->method + i};
         double stick = measure_stick(), start = processor_time();
         STAIR_TRY(stair_channel_evaluate(context, d->model, &options, i, n, d->labels + i * (size_t)d->info.label_size,
                                          d->omega + i * size, n, d->cov + i * cov, &part));
@@ -161,12 +165,16 @@ static stair_status run_case(stair_context *context, const bench_case *c, size_t
     }
     if (status == STAIR_OK) status = verify(context, c, &d, row);
     if (status == STAIR_OK) {
-        double nodes = 0, m = d.info.tokens;
-        for (size_t i = 0; i < points; i++) nodes += (double)d.nodes[i];
-        double exps = 2 + (d.info.layers - 1) * (m == 2 ? 2 : m * m); /* two signs, and the hidden softmaxes */
+        double nodes = 0, exps = 0, m = d.info.tokens;
+        for (size_t i = 0; i < points; i++) {
+            /* two signs, and the hidden softmaxes where they are not tabulated */
+            double each = 2 + (d.method[i] == STAIR_RULE_LAYERED ? 0 : (d.info.layers - 1) * (m == 2 ? 2 : m * m));
+            nodes += (double)d.nodes[i];
+            exps += each * (double)d.nodes[i];
+        }
         row->nodes = nodes / (double)points;
         row->cost = best / (double)points;
-        row->needed = row->nodes * exps;
+        row->needed = exps / (double)points;
         row->passed = row->passed && (c->limit == 0 || row->cost <= c->limit);
     }
     release(&d);

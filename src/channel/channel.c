@@ -1,6 +1,7 @@
 /* The output channel: which rule serves a sample, batches and threads.
  *
  *   dim = 0        exact
+ *   head and tail  layered; where that does not converge, as below
  *   dim 1 to 4     lattice; where that does not converge, nested (dim 2) or sampling
  *   dim = 2, rough nested at once: a lattice would not notice what it misses at the singular set
  *   otherwise      sampling
@@ -18,7 +19,7 @@
 #define SAMPLES_PER_BLOCK 32
 #define SAMPLING_FLOOR    0.02
 
-static const char *const rule_names[STAIR_RULES] = {"exact", "lattice", "nested", "sampling"};
+static const char *const rule_names[STAIR_RULES] = {"exact", "layered", "lattice", "nested", "sampling"};
 
 const char *stair_channel_method_name(int method)
 {
@@ -46,7 +47,7 @@ stair_status stair_channel_check(stair_context *context, const stair_channel_opt
     if (!(options->cutoff >= 0 && options->cutoff <= 600))
         return stair_fail(context, STAIR_BAD_INPUT, "cutoff must be between 0 and 600, not %g", options->cutoff);
     if (!options->method || (strcmp(options->method, "auto") && method_number(options->method) < 0))
-        return stair_fail(context, STAIR_BAD_INPUT, "method must be auto, exact, lattice, nested or sampling, not '%s'",
+        return stair_fail(context, STAIR_BAD_INPUT, "method must be auto, exact, layered, lattice, nested or sampling, not '%s'",
                           options->method ? options->method : "");
     return STAIR_OK;
 }
@@ -78,6 +79,7 @@ void stair_worker_destroy(stair_worker *w)
     stair_integrand_destroy(&w->f);
     stair_modes_destroy(&w->modes);
     stair_lattice_map_destroy(&w->map);
+    stair_layered_destroy(w->layered);
     free(w->memory);
     memset(w, 0, sizeof *w);
 }
@@ -141,6 +143,7 @@ static stair_rule_result run_rule(stair_worker *w, const stair_channel_options *
     memset(w->f.origin, 0, sizeof(double) * (size_t)w->f.size);
     switch (rule) {
     case STAIR_RULE_EXACT: return stair_rule_exact(w, out);
+    case STAIR_RULE_LAYERED: return stair_rule_layered(w, options, out);
     case STAIR_RULE_LATTICE: return stair_rule_lattice(w, options, out);
     case STAIR_RULE_NESTED: return stair_rule_nested(w, options, out);
     default: return stair_rule_sampling(w, options, out);
@@ -152,13 +155,15 @@ static int candidate_rules(const stair_integrand *f, int forced, int *rules)
 {
     bool euclidean = f->dim == f->shape.free_rows * f->shape.tokens && !f->shape.residuals && f->fibre.charts == 1;
     bool fit[STAIR_RULES] = {[STAIR_RULE_EXACT] = f->dim == 0,
+                             [STAIR_RULE_LAYERED] = stair_layered_fits(f),
                              [STAIR_RULE_LATTICE] = euclidean && !(f->fibre.rough && f->dim == 2) && f->dim > 0 && f->dim <= 4,
                              [STAIR_RULE_NESTED] = euclidean && f->dim == 2,
                              [STAIR_RULE_SAMPLING] = f->dim > 0};
     int count = 0;
+    if (fit[STAIR_RULE_NESTED] && forced < 0) fit[STAIR_RULE_SAMPLING] = false; /* nested leaves nothing to it */
     for (int k = 0; k < STAIR_RULES; k++)
         if (fit[k] && (forced < 0 || forced == k)) rules[count++] = k;
-    return forced < 0 && count > 2 ? 2 : count; /* nested leaves nothing to sampling */
+    return count;
 }
 
 static stair_status check_covariance(stair_context *local, int p, const double *cov)

@@ -319,7 +319,7 @@ static bool add_coset(stair_worker *w, lattice_plan *plan, double step, int cose
  * exponentially, so it should be the square of that.  It should also be far below the last one, which is trusted
  * less: weak sharp features make differences small that hardly fall at all.  Beyond two dimensions the two differences
  * are of dual vectors of equal length, those of the alias are longer by sqrt 2. */
-static double alias_left(int dim, double before, double last, double sensitivity)
+double stair_alias_left(int dim, double before, double last, double sensitivity)
 {
     if (dim <= 2) return fmax(0.25 * last, before * before / sensitivity);
     double most = fmax(before, last) / sensitivity;
@@ -424,7 +424,7 @@ static double integrate(stair_worker *w, const stair_channel_options *options, l
             if (difference < 0) return error;
             if (done == 1) continue; /* one difference says nothing of its own reliability */
             double sensitivity = stair_posterior_sensitivity(f, out), noise = 5 * sensitivity * stair_integrand_rounding(f);
-            double alias = alias_left(f->dim, earlier, difference, sensitivity);
+            double alias = stair_alias_left(f->dim, earlier, difference, sensitivity);
             double truncation = stair_posterior_truncation(f, out, cutoff);
             if (coarse > 0) { /* falling exponentially, aliases are those of the coarser lattice to this power */
                 double gap = stair_posterior_distance(f, out, &w->coarse) / sensitivity;

@@ -176,7 +176,7 @@ void stair_moments_merge(stair_integrand *f, stair_moments *into, const stair_mo
     if (from->top == -INFINITY) return;
     double top = from->top + log_scale;
     if (top > into->top) rescale(f->count, into, top);
-    double factor = exp(top - into->top);
+    double factor = top == into->top ? 1 : exp(top - into->top);
     for (int k = 0; k < f->count; k++) into->sum[k] += factor * from->sum[k];
 }
 

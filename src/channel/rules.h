@@ -6,13 +6,14 @@
 #include "channel/lattice_map.h"
 #include "channel/modes.h"
 
-enum { STAIR_RULE_EXACT, STAIR_RULE_LATTICE, STAIR_RULE_NESTED, STAIR_RULE_SAMPLING, STAIR_RULES };
+enum { STAIR_RULE_EXACT, STAIR_RULE_LAYERED, STAIR_RULE_LATTICE, STAIR_RULE_NESTED, STAIR_RULE_SAMPLING, STAIR_RULES };
 
 /* Scratch of one thread, shared by all rules. */
 typedef struct {
     stair_integrand f;
     stair_modes modes;
     stair_lattice_map map;
+    struct stair_layered *layered; /* made when first needed */
     stair_moments total, extra, part[2]; /* sums */
     stair_posterior first, second, coarse; /* to compare */
     stair_posterior spare;              /* for results nobody asked for */
@@ -37,8 +38,15 @@ void stair_rule_origin(stair_worker *w);
 bool stair_rule_accept(const stair_integrand *f, const stair_channel_options *options, const stair_posterior *out,
                        stair_channel_options *goal, stair_rule_result *result);
 
+/* What the mean of all cosets of a lattice still has of aliases, from the last two differences of older and newer half. */
+double stair_alias_left(int dim, double before, double last, double sensitivity);
+
 /* n = 0 coordinates: the fibre is a point and its mirror. */
 stair_rule_result stair_rule_exact(stair_worker *w, stair_posterior *out);
+/* A fibre with a head and a tail of two coordinates each: a lattice in both. */
+bool stair_layered_fits(const stair_integrand *f);
+void stair_layered_destroy(struct stair_layered *layered);
+stair_rule_result stair_rule_layered(stair_worker *w, const stair_channel_options *options, stair_posterior *out);
 /* 1 to 4 free coordinates: shifted lattices in the frame of the modes. */
 stair_rule_result stair_rule_lattice(stair_worker *w, const stair_channel_options *options, stair_posterior *out);
 /* 2 free coordinates, any shape of integrand: adaptive Gauss-Kronrod in each. */

@@ -154,4 +154,24 @@ LANES_INLINE lanes lanes_exp(lanes x)
     return (lanes)((lanes_bits)(p + 1.0) + (exponent << 52));
 }
 
+/* The same to 3e-10, for x <= 0, at little more than half the cost. */
+LANES_INLINE lanes lanes_exp_short(lanes x)
+{
+    x = lanes_max(x, lanes_set(-707.0));
+    const double shift = 0x1.8p52;
+    lanes k = x * 1.4426950408889634074 + shift;
+    lanes_bits exponent = (lanes_bits)k;
+    lanes r = x - (k - shift) * 0.69314718055994530942;
+    lanes p = lanes_set(1.0 / 40320.0);
+    p = p * r + 1.0 / 5040.0;
+    p = p * r + 1.0 / 720.0;
+    p = p * r + 1.0 / 120.0;
+    p = p * r + 1.0 / 24.0;
+    p = p * r + 1.0 / 6.0;
+    p = p * r + 0.5;
+    p = p * r + 1.0;
+    p = p * r + 1.0;
+    return (lanes)((lanes_bits)p + (exponent << 52));
+}
+
 #endif

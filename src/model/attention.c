@@ -329,6 +329,8 @@ const stair_model_ops stair_attention_ops = {
     .gradient = gradient,
     .fibre_open = stair_attention_fibre_open,
     .fibre_map = stair_attention_fibre_map,
+    .fibre_head = stair_attention_fibre_head,
+    .fibre_tail = stair_attention_fibre_tail,
     .even = true,
     .permute = permute,
 };

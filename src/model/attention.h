@@ -28,6 +28,9 @@ stair_status stair_attention_fibre_open(stair_context *context, const stair_mode
                                         const double *omega, stair_fibre *fibre);
 void stair_attention_fibre_map(const stair_fibre *fibre, int chart, int n, const double *u, double *z,
                                double *weight);
+void stair_attention_fibre_head(const stair_fibre *fibre, int n, const double *u, double *mix, double *weight);
+void stair_attention_fibre_tail(const stair_fibre *fibre, int chart, int n, const double *v, double *t,
+                                double *weight);
 
 /* S_l = activation(h h^T) of h (M, rank); log_s, the log-softmax, may be NULL. */
 void stair_attention_scores(const stair_attention *a, int rank, const double *h, double *s, double *log_s);

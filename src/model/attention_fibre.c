@@ -26,6 +26,8 @@
 STAIR_HOT_TABLE(void, stair_attention_map,
                 (const stair_attention *a, const double *h, const double *centre, double *scratch, int n,
                  const double *u, double *z, double *weight));
+STAIR_HOT_TABLE(void, stair_attention_unmix,
+                (const stair_attention *a, int layers, int n, const double *u, double *mix, double *weight));
 
 stair_attention_layout stair_attention_fibre_layout(const stair_attention *a, int *size)
 {
@@ -227,6 +229,7 @@ stair_status stair_attention_fibre_open(stair_context *context, const stair_mode
     fibre->circles = rank - 1;
     fibre->rough = mixing_is_rough(a);
     fibre->residuals = 0;
+    fibre->head_rows = a->layers > 2 ? a->row[last - 1] : 0;
     /* two tokens: at fixed z_1 - z_2 each logit of the hidden layer is linear in z_1 + z_2 */
     fibre->outer[0] = M_SQRT1_2;
     fibre->outer[1] = -M_SQRT1_2;
@@ -240,4 +243,31 @@ void stair_attention_fibre_map(const stair_fibre *fibre, int chart, int n, const
     stair_attention_layout at = stair_attention_fibre_layout(a, &size);
     stair_attention_map_table[stair_isa()](a, fibre->data + at.h, fibre->data + at.centre + chart * last * last,
                                            fibre->data + at.scratch, n, u, z, weight);
+}
+
+/* The head: all layers but the last hidden one and the last.  With v = H u for the last hidden rows u, the tail
+ * is a model of two layers. */
+void stair_attention_fibre_head(const stair_fibre *fibre, int n, const double *u, double *mix, double *weight)
+{
+    const stair_attention *a = fibre->model->state;
+    int last = a->layers - 1, rows = a->rank[last - 1] + a->rank[last];
+    stair_attention_unmix_table[stair_isa()](a, last - 1, n, u, mix, weight);
+    for (int i = 0; i < n; i++) {
+        double det = weight[i];
+        for (int k = 1; k < rows; k++) weight[i] *= det;
+    }
+}
+
+void stair_attention_fibre_tail(const stair_fibre *fibre, int chart, int n, const double *v, double *t, double *weight)
+{
+    const stair_attention *a = fibre->model->state;
+    stair_attention tail = *a;
+    int last = a->layers - 1, rank = a->rank[last], size;
+    stair_attention_layout at = stair_attention_fibre_layout(a, &size);
+    tail.layers = 2;
+    tail.rank[0] = a->rank[last - 1];
+    tail.rank[1] = rank;
+    tail.row[1] = tail.rank[0];
+    stair_attention_map_table[stair_isa()](&tail, fibre->data + at.h, fibre->data + at.centre + chart * rank * rank,
+                                           fibre->data + at.scratch, n, v, t, weight);
 }

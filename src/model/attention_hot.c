@@ -181,25 +181,32 @@ LANES_INLINE lanes last_layer(const stair_attention *a, const int m, const int p
     return p > 1 ? density * rotate(m, p, coordinate, x) : density;
 }
 
+/* B_1 ... B_layers at one group of nodes; behind them is room for two more matrices. */
+LANES_INLINE void all_mixings(const stair_attention *a, const int m, const int layers, const double *u, lanes *mixings)
+{
+    lanes *mixed = mixings + layers * m * m, *next = mixed + m * m;
+    for (int l = 0; l < layers; l++) {
+        lanes *b = mixings + l * m * m;
+        mixing(a, m, l, u, l ? mixed : NULL, b);
+        if (l + 1 >= layers) break;
+        for (int i = 0; i < m; i++)
+            for (int j = 0; j < m; j++) {
+                next[i * m + j] = l ? lanes_set(0) : b[i * m + j];
+                for (int k = 0; k < m && l; k++) next[i * m + j] += b[i * m + k] * mixed[k * m + j];
+            }
+        for (int i = 0; i < m * m; i++) mixed[i] = next[i];
+    }
+}
+
 LANES_INLINE void map(const stair_attention *a, const int m, const int layers, const int p, const double *h,
                       const double *centre, lanes *mixings, int n, const double *u, double *z,
                       double *weight)
 {
     double total = p > 1 ? 1 / haar_total(p) : 1;
     for (int at = 0; at < n; at += LANES) {
-        lanes *mixed = mixings + (layers - 1) * m * m, *next = mixed + m * m, *x = next + m * m;
+        lanes *x = mixings + (layers + 1) * m * m;
         const double *here = u + at;
-        for (int l = 0; l < layers - 1; l++) {
-            lanes *b = mixings + l * m * m;
-            mixing(a, m, l, here, l ? mixed : NULL, b);
-            if (l + 2 >= layers) break;
-            for (int i = 0; i < m; i++)
-                for (int j = 0; j < m; j++) {
-                    next[i * m + j] = l ? lanes_set(0) : b[i * m + j];
-                    for (int k = 0; k < m && l; k++) next[i * m + j] += b[i * m + k] * mixed[k * m + j];
-                }
-            for (int i = 0; i < m * m; i++) mixed[i] = next[i];
-        }
+        all_mixings(a, m, layers - 1, here, mixings);
         lanes density = last_layer(a, m, p, h, centre, here, x) * total, inverse = lanes_set(1);
         for (int l = layers - 2; l >= 0; l--) inverse *= solve(m, p, mixings + l * m * m, x);
         for (int i = 0; i < m * p && layers > 1; i++) x[i] = lanes_min(lanes_max(x[i], lanes_set(-HUGE_Z)), lanes_set(HUGE_Z));
@@ -230,4 +237,30 @@ void STAIR_HOT(stair_attention_map)(const stair_attention *a, const double *h, c
     }
     lanes *mixings = (lanes *)(void *)scratch;
     map(a, m, layers, p, h, centre, mixings, n, u, z, weight);
+}
+
+void STAIR_HOT(stair_attention_unmix)(const stair_attention *a, int layers, int n, const double *u, double *mix, double *weight);
+
+/* mix (M*M) = (B_layers ... B_1)^{-1}, weight = |det| of it */
+LANES_INLINE void unmix(const stair_attention *a, const int m, const int layers, lanes *room, int n, const double *u, double *mix,
+                        double *weight)
+{
+    for (int at = 0; at < n; at += LANES) {
+        lanes *x = room + (layers + 2) * m * m, inverse = lanes_set(1);
+        all_mixings(a, m, layers, u + at, room);
+        for (int i = 0; i < m * m; i++) x[i] = lanes_set(i % (m + 1) == 0);
+        for (int l = layers - 1; l >= 0; l--) inverse *= solve(m, m, room + l * m * m, x);
+        for (int i = 0; i < m * m; i++) lanes_store(mix + (size_t)i * STAIR_BLOCK + at, x[i]);
+        lanes_store(weight + at, lanes_min(lanes_abs(inverse), lanes_set(1 / TINY)));
+    }
+}
+
+void STAIR_HOT(stair_attention_unmix)(const stair_attention *a, int layers, int n, const double *u, double *mix, double *weight)
+{
+    lanes room[(STAIR_MAX_LAYERS + 3) * STAIR_MAX_TOKENS * STAIR_MAX_TOKENS];
+    if (a->tokens == 2 && layers == 1) {
+        lanes local[4 * 4]; /* kept in registers once unrolled */
+        unmix(a, 2, 1, local, n, u, mix, weight);
+    } else
+        unmix(a, a->tokens, layers, room, n, u, mix, weight);
 }

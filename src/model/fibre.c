@@ -34,6 +34,7 @@ stair_status stair_fibre_open(stair_context *context, const double *label, const
     fibre->angles = fibre->circles = 0;
     fibre->rough = false;
     fibre->residuals = size;
+    fibre->head_rows = 0;
     fibre->mirrored = false;
     return STAIR_OK;
 }

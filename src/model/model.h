@@ -36,6 +36,7 @@ typedef struct stair_fibre {
     bool mirrored;  /* (free rows, -other rows) lies on the fibre as well */
     bool rough;     /* the density is singular on or next to its domain: a lattice misjudges its error */
     double outer[2]; /* two coordinates: unit direction over which narrow ridges are graphs */
+    int head_rows;  /* leading free rows that only mix the tokens of all others, see fibre_head; 0: no such split */
     double *data;   /* per-sample numbers of the model, `fibre_size` of them */
 } stair_fibre;
 
@@ -57,6 +58,11 @@ typedef struct stair_model_ops {
     /* The dependent rows of Z and the weight (STAIR_BLOCK) at the first n nodes of a block (whole lanes
      * are computed).  z has P*M + residuals rows; the free rows are the caller's to copy. */
     void (*fibre_map)(const stair_fibre *fibre, int chart, int n, const double *u, double *z, double *weight);
+    /* Where fibre->head_rows > 0: the other rows are Z[p] = A(head) t[p], t a function of coordinates v of its own.
+     * head: A (M*M, STAIR_BLOCK) and its share of the density in (head, v), at nodes u of the head rows.
+     * tail: dependent rows of t ((P - head_rows)*M, STAIR_BLOCK), its other rows being v, and the rest of the density. */
+    void (*fibre_head)(const stair_fibre *fibre, int n, const double *u, double *mix, double *weight);
+    void (*fibre_tail)(const stair_fibre *fibre, int chart, int n, const double *v, double *t, double *weight);
     /* Symmetries, which the channel uses to make equivalent samples give the same bytes.  even: g(-Z) = g(Z).
      * permute: label of the tokens order[0], order[1] ..., or NULL when tokens are not exchangeable. */
     bool even;

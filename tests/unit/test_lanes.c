@@ -27,6 +27,19 @@ static void exp_is_within_two_ulp(void **state)
     assert_close(worst, 0, 2);
 }
 
+static void short_exp_has_nine_digits(void **state)
+{
+    double worst = 0;
+    (void)state;
+    for (int i = 0; i < 100000; i++) {
+        double x[LANES], y[LANES];
+        for (int k = 0; k < LANES; k++) x[k] = -707 * fmod(0.6180339887498949 * (8.0 * i + k), 1) * (i % 2 ? 1e-3 : 1);
+        lanes_store(y, lanes_exp_short(lanes_load(x)));
+        for (int k = 0; k < LANES; k++) worst = fmax(worst, fabs(y[k] / exp(x[k]) - 1));
+    }
+    assert_close(worst, 0, 3e-10);
+}
+
 #define VALUES 8 /* a multiple of every LANES */
 
 static void exp_is_clamped(void **state)
@@ -107,6 +120,7 @@ int main(void)
 #endif
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(exp_is_within_two_ulp),
+        cmocka_unit_test(short_exp_has_nine_digits),
         cmocka_unit_test(exp_is_clamped),
         cmocka_unit_test(reciprocal_is_within_two_ulp),
         cmocka_unit_test(each_lane_is_its_own),
