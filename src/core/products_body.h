@@ -21,26 +21,32 @@ LANES_INLINE const REAL *NAME(fetch)(const REAL *ahead)
     return ahead + WIDTH / 2;
 }
 
-/* z += `r` rows of x times `q` rows of w, over `n` columns.  Returns how far `ahead` has come. */
+/* z += `r` rows of x times `q` rows of w, over `n` columns, `r` being 1, 2 or 4: fewer rows take more columns at
+ * a time, so that there are always enough sums that do not wait for each other.  Returns how far `ahead` has
+ * come. */
 LANES_INLINE const REAL *NAME(dots)(int r, int q, bool fetch, const stair_products *s, int n, const REAL *x,
                                     const REAL *w, const REAL *ahead, double *z)
 {
     VECTOR sum[4][2] = {{{0}}};
+    const int across = 4 / r;
     size_t dim = s->dim;
     int d = 0;
-    for (; d + WIDTH <= n; d += WIDTH) {
-        VECTOR a[2];
-        for (int p = 0; p < q; p++) a[p] = NAME(load)(w + (size_t)p * dim + (size_t)d);
-        for (int i = 0; i < r; i++) {
-            VECTOR b = NAME(load)(x + (size_t)i * dim + (size_t)d);
-            LANES_HOLD(b);
-            if (fetch) ahead = NAME(fetch)(ahead);
-            for (int p = 0; p < q; p++) sum[i][p] += a[p] * b;
+    for (; d + across * WIDTH <= n; d += across * WIDTH)
+        for (int k = 0; k < across; k++) {
+            size_t at = (size_t)(d + k * WIDTH);
+            VECTOR a[2];
+            for (int p = 0; p < q; p++) a[p] = NAME(load)(w + (size_t)p * dim + at);
+            for (int i = 0; i < r; i++) {
+                VECTOR b = NAME(load)(x + (size_t)i * dim + at);
+                LANES_HOLD(b);
+                if (fetch) ahead = NAME(fetch)(ahead);
+                for (int p = 0; p < q; p++) sum[i * across + k][p] += a[p] * b;
+            }
         }
-    }
     for (int i = 0; i < r; i++)
         for (int p = 0; p < q; p++) {
-            double total = TOTAL(sum[i][p]);
+            double total = 0;
+            for (int k = 0; k < across; k++) total += TOTAL(sum[i * across + k][p]);
             for (int e = d; e < n; e++)
                 total += (double)w[(size_t)p * dim + (size_t)e] * (double)x[(size_t)i * dim + (size_t)e];
             z[(size_t)i * s->row_step + (size_t)p * s->index_step] += total;
@@ -58,22 +64,25 @@ LANES_INLINE const REAL *NAME(dots)(int r, int q, bool fetch, const stair_produc
     }
 DOTS(four_by_two, 4, 2)
 DOTS(four_by_one, 4, 1)
+DOTS(two_by_two, 2, 2)
+DOTS(two_by_one, 2, 1)
 DOTS(one_by_two, 1, 2)
 DOTS(one_by_one, 1, 1)
 #undef DOTS
 
-/* all of w against four rows, or one */
-LANES_INLINE const REAL *NAME(rows)(bool four, const stair_products *s, int n, const REAL *x, const REAL *w,
+typedef const REAL *NAME(shape)(const stair_products *s, int n, const REAL *x, const REAL *w, const REAL *ahead,
+                                double *z);
+
+/* all of w against 4, 2 or 1 rows */
+LANES_INLINE const REAL *NAME(rows)(size_t r, const stair_products *s, int n, const REAL *x, const REAL *w,
                                     const REAL *ahead, double *z)
 {
+    NAME(shape) *pair = r == 4 ? NAME(four_by_two) : r == 2 ? NAME(two_by_two) : NAME(one_by_two),
+                *last = r == 4 ? NAME(four_by_one) : r == 2 ? NAME(two_by_one) : NAME(one_by_one);
     const REAL *reached = ahead;
     for (int p = 0; p < s->indices; p += 2, ahead = NULL) {
-        const REAL *at = w + (size_t)p * s->dim, *next;
-        double *out = z + (size_t)p * s->index_step;
-        if (p + 2 <= s->indices)
-            next = (four ? NAME(four_by_two) : NAME(one_by_two))(s, n, x, at, ahead, out);
-        else
-            next = (four ? NAME(four_by_one) : NAME(one_by_one))(s, n, x, at, ahead, out);
+        const REAL *next = (p + 2 <= s->indices ? pair : last)(s, n, x, w + (size_t)p * s->dim, ahead,
+                                                               z + (size_t)p * s->index_step);
         if (p == 0) reached = next;
     }
     return reached;
@@ -87,11 +96,10 @@ void STAIR_HOT(NAME(stair_products_project))(const stair_products *s, size_t row
         for (int p = 0; p < s->indices; p++) z[r * s->row_step + (size_t)p * s->index_step] = 0;
     for (size_t d = 0; d < s->dim; d += PANEL) {
         int n = s->dim - d < PANEL ? (int)(s->dim - d) : PANEL;
-        size_t r = 0;
-        for (; r + 4 <= rows; r += 4)
-            ahead = NAME(rows)(true, s, n, x + r * s->dim + d, w + d, ahead, z + r * s->row_step);
-        for (; r < rows; r++)
-            ahead = NAME(rows)(false, s, n, x + r * s->dim + d, w + d, ahead, z + r * s->row_step);
+        for (size_t r = 0, few; r < rows; r += few) {
+            few = rows - r >= 4 ? 4 : rows - r >= 2 ? 2 : 1;
+            ahead = NAME(rows)(few, s, n, x + r * s->dim + d, w + d, ahead, z + r * s->row_step);
+        }
     }
 }
 

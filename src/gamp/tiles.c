@@ -17,11 +17,11 @@ static size_t sample_bytes(const stair_tiles *tiles)
 
 size_t stair_tile_samples(const stair_tiles *tiles)
 {
-    size_t n = TILE_BYTES / sample_bytes(tiles);
-    size_t most = MOST_ROWS / (size_t)tiles->tokens;
-    size_t unit = tiles->tokens % 4 == 0 ? 1 : tiles->tokens % 2 == 0 ? 2 : 4; /* whole fours of rows */
+    size_t n = TILE_BYTES / sample_bytes(tiles), tokens = (size_t)tiles->tokens;
+    size_t unit = tokens % 4 == 0 ? 1 : tokens % 2 == 0 ? 2 : 4; /* whole fours of rows */
+    size_t least = (4 + tokens - 1) / tokens, most = MOST_ROWS / tokens;
     if (n > most) n = most;
-    return n >= unit ? n - n % unit : n < 1 ? 1 : n;
+    return n >= unit ? n - n % unit : n > least ? n : least;
 }
 
 size_t stair_tile_bytes(const stair_tiles *tiles)
