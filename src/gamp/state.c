@@ -29,7 +29,7 @@ stair_status stair_gamp_state_create(stair_context *context, const stair_model *
                                 .dim = problem->tiles.dim,
                                 .samples = n,
                                 .scale = 1 / sqrt((double)problem->tiles.dim)};
-    state->channel.precision = options->precision;
+    state->channel.precision = options->precision > 0 ? options->precision : stair_gamp_precision(model);
     state->channel.seed = options->seed;
     state->w = calloc(size, sizeof(double));
     state->b = calloc(size, sizeof(double));
