@@ -23,7 +23,7 @@ static void defaults(cli_options *o)
     o->max_iterations = d.max_iterations;
     o->tolerance = d.tolerance;
     o->perfect = d.perfect;
-    o->precision = STAIR_GAMP_PRECISION;
+    o->precision = d.precision;
     o->test_samples = d.test;
     o->seeds = d.seeds;
     o->seed = d.seed;
@@ -311,8 +311,6 @@ static stair_status run(cli_request *request)
     const cli_options *o = &request->options;
     if (o->history && o->summary)
         return stair_fail(request->context, STAIR_BAD_INPUT, "--history and --summary both want the rows");
-    if (!option_given(&request->parse, "precision"))
-        request->options.precision = stair_gamp_precision(request->model);
     if (o->pair.count > 2) return stair_fail(request->context, STAIR_BAD_INPUT, "--data given twice");
     STAIR_TRY(training_checkpoint(request));
     if (o->resume && !o->checkpoint)
@@ -371,8 +369,7 @@ const cli_command command_amp = {
         "or\n"
         "float64 is mapped, not read.  With --out FILE the state is kept in FILE.state.* until the results "
         "are\n"
-        "written; --resume goes on from there.  --precision is that of a sample, and unless given 0.1, or 0.005\n"
-        "from three layers on.\n",
+        "written; --resume goes on from there.\n",
     .examples = "stair amp attention:layers=2 --dim 1000 --alpha 1.2 --history\n"
                 "stair amp attention:layers=2 --dim 1000 --alpha 0.1:1.5:0.1 --seeds 16 --summary --csv\n"
                 "stair amp attention:layers=2 --dim 50000 --alpha 0.5 --regenerate --theory none\n"

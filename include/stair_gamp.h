@@ -26,7 +26,7 @@ typedef struct {
     int max_iterations;
     double tolerance;        /* of the change of W, relative to W */
     double perfect;          /* eigenvalues of C below this count as perfect recovery */
-    double precision;        /* asked of the channel; 0: what stair_gamp_precision() says */
+    double precision;        /* asked of the channel */
     bool regenerate;         /* X is never stored: every tile is drawn again when it is needed */
     bool wide;               /* X in double rather than single precision */
     int test;                /* points behind the prediction errors */
@@ -68,10 +68,6 @@ typedef struct {
 } stair_gamp_result;
 
 stair_gamp_options stair_gamp_defaults(void);
-
-/* What a run asks of the channel for this model unless it is told: errors that do not show in its overlaps. */
-#define STAIR_GAMP_PRECISION 0.1 /* up to two layers */
-double stair_gamp_precision(const stair_model *model);
 stair_status stair_gamp_check(stair_context *context, const stair_gamp_options *options);
 
 /* Synthetic teachers: W* and X i.i.d. N(0,1), labels of the model. */

@@ -36,15 +36,13 @@ stair_gamp_options stair_gamp_defaults(void)
                                 .max_iterations = 50,
                                 .tolerance = 1e-4,
                                 .perfect = 1e-10,
+                                .precision = 0.1,
                                 .test = 2048,
                                 .all_errors = true,
                                 .seeds = 1,
                                 .seed = 1,
                                 .checkpoint_every = 30};
 }
-
-/* Errors of two layers fall out of the sums over samples; those of more layers are one-sided and add up. */
-double stair_gamp_precision(const stair_model *model) { return model->info.layers < 3 ? STAIR_GAMP_PRECISION : 0.005; }
 
 stair_status stair_gamp_check(stair_context *context, const stair_gamp_options *o)
 {
@@ -83,7 +81,7 @@ stair_status stair_gamp_check(stair_context *context, const stair_gamp_options *
         return stair_refuse_number(context, "tolerance", "between 0 and 1", o->tolerance);
     if (!(o->perfect > 0 && o->perfect < 1))
         return stair_refuse_number(context, "perfect", "between 0 and 1", o->perfect);
-    if (!((o->precision >= 1e-13 && o->precision <= 1) || o->precision == 0))
+    if (!(o->precision >= 1e-13 && o->precision <= 1))
         return stair_refuse_number(context, "precision", "between 1e-13 and 1", o->precision);
     if (o->test < 8) return stair_refuse_number(context, "test", "at least 8", o->test);
     if (o->seeds < 1 || o->seeds > 100000)

@@ -308,6 +308,31 @@ static void threads_and_storage_do_not_matter(void **state)
     close_model(&f);
 }
 
+/* Coarse integrals must not add up to an error of A: what is left out of them has no common sign. */
+static void default_precision_leaves_the_variance(void **state)
+{
+    static const char *const specs[] = {"attention:layers=2", "attention:layers=3"};
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        fixture f = open_model(specs[k]);
+        stair_gamp_options o = stair_gamp_defaults();
+        o.dim = 200;
+        o.start_overlap = 0.4;
+        o.max_iterations = 1;
+        stair_gamp_result *coarse = run(&f, &o);
+        o.precision = 1e-3;
+        stair_gamp_result *fine = run(&f, &o);
+        for (int p = 0; p < coarse->indices; p++) {
+            int at = p * (coarse->indices + 1);
+            double learned = 1 - fine->run->cov[at];
+            assert_close(1 - coarse->run->cov[at], learned, 0.03 * learned);
+        }
+        stair_gamp_result_destroy(&coarse);
+        stair_gamp_result_destroy(&fine);
+        close_model(&f);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -321,6 +346,7 @@ int main(void)
         cmocka_unit_test(perfect_recovery_is_reached),
         cmocka_unit_test(divergence_is_named_and_damping_helps),
         cmocka_unit_test(threads_and_storage_do_not_matter),
+        cmocka_unit_test(default_precision_leaves_the_variance),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
