@@ -63,5 +63,6 @@ stair_status stair_denoiser_evaluate(stair_context *context, stair_denoiser *d, 
 
 double stair_denoiser_share(const stair_denoiser *d, int part)
 {
-    return d->parts == 1 ? 1 : part == 0 ? 2 : -0.5;
+    if (d->parts == 1 || !stair_hidden_is_random(d->hidden)) return part == 0;
+    return part == 0 ? 2 : -0.5;
 }

@@ -29,7 +29,7 @@ stair_status stair_denoiser_evaluate(stair_context *context, stair_denoiser *den
                                      size_t n, const double *labels, const double *omega,
                                      stair_denoised *result);
 
-/* Share of part k in an average: 1, or 2, -1/2, -1/2. */
+/* Share of part k in an average: 1 for the whole; 2, -1/2, -1/2 where nodes are random, see hidden.c. */
 double stair_denoiser_share(const stair_denoiser *denoiser, int part);
 
 #endif

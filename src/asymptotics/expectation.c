@@ -4,10 +4,10 @@
  * most gets the best coordinates of the lattice.  U and xi are drawn `widening` times wider than the
  * Gaussian: products of second derivatives grow like |Z|^4, and lattice points alone miss such tails.
  *
- * Controls, all of mean zero: dg_mm + g_m g_m^T summed over tokens (the Nishimori identity behind
- * A = Qhat), and weight - 1.  Their coefficients come from one regression over all samples; they cost
- * a bias of order 1/samples, far below the error.  References: Kuo, Cools, Nuyens, SIAM J. Sci. Comput.
- * 28 (2006) for the lattice; Owen, Monte Carlo theory, chapter 8 for the controls.
+ * Controls, all of mean zero.  Given omega: g, and g g^T + dg (the Nishimori identity behind A = Qhat), times
+ * functions of omega.  What the label would tell if it were linear (linear.h) at omega, less its mean
+ * over a lattice of its own: all that varies once V is small.  And weight - 1.  References: Kuo, Cools, Nuyens,
+ * SIAM J. Sci. Comput. 28 (2006) for the lattice; controls.c.
  *
  * Sums run in sample order inside a block and in block order: the result does not depend on threads. */
 #include "asymptotics/expectation.h"
@@ -16,15 +16,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "asymptotics/controls.h"
 #include "asymptotics/denoiser.h"
 #include "asymptotics/label_grid.h"
+#include "asymptotics/linear.h"
 #include "core/matrix.h"
+#include "core/parallel.h"
 #include "core/qmc.h"
 #include "core/rng.h"
 
 #define BATCH 2048
 #define MOST_FINENESS 0.85 /* of hidden nodes: their error is then far below that of the samples */
-#define MOST_FULL 6
+#define MOST_FULL 6        /* rows for which controls take every pair */
+#define RICH      5        /* further controls of a row */
+#define ENOUGH    100      /* samples for each of them */
+#define MOST_FEATURES 1024
+#define FEWER         2    /* samples for each point of the lattice that averages what a linear label tells */
+#define EXPECT_BLOCKS 64
+#define BLOCK         64   /* samples of one piece of work */
 #define SQUARE (STAIR_MAX_INDICES * STAIR_MAX_INDICES)
 #define CELLS  (STAIR_MAX_INDICES * STAIR_MAX_TOKENS)
 
@@ -32,17 +41,26 @@ typedef struct {
     const stair_model *model;
     const stair_outer_rule *rule;
     stair_outer *out;
-    int p, m, controls;
-    bool full; /* controls for every entry, not only the diagonal */
+    int p, m;
+    bool rich; /* controls beyond the sums over tokens of g g^T + dg */
+    bool linear_too;
     double root_q[SQUARE], root_v[SQUARE], cov[SQUARE]; /* sqrt(Q), sqrt(V + prenoise), V */
     bool flat[STAIR_MAX_INDICES];                       /* rows of sqrt(Q) that are zero */
     stair_subspace rest;
     stair_denoiser denoiser;
+    stair_linear linear;
+    double root[SQUARE], inverse[SQUARE];  /* (V + prenoise)^1/2 and ^-1/2 */
+    double expected[STAIR_MAX_INDICES];    /* of `told`, this replicate's estimate */
+    double shift[2 * CELLS + STAIR_MAX_TOKENS * STAIR_MAX_TOKENS];
+    int replicate;
+    size_t first;
+    size_t batch; /* samples of the batch */
     double *labels, *omega, *weight; /* one batch */
+    double *told;                    /* (batch, P): by a linear label at omega */
     stair_denoised moments;
-    double *features, *part;         /* (targets + controls) of one sample, and of one estimate of it */
-    double *sums;                                            /* (replicates, targets + controls) */
-    double *cross; /* (controls, targets + controls): sums of products */
+    double *features;                /* (batch, targets + controls) */
+    double *sums;                    /* (replicates, targets + controls) */
+    stair_controls controls;
 } outer_job;
 
 static int packed(int i, int j) { return i >= j ? i * (i + 1) / 2 + j : j * (j + 1) / 2 + i; }
@@ -132,6 +150,9 @@ static void prepare(outer_job *job, const double *q)
     for (int i = 0; i < p * p; i++) job->cov[i] = (i % (p + 1) == 0) - q[i];
     root(p, q, 0, job->root_q);
     root(p, job->cov, job->model->info.prenoise, job->root_v);
+    double wide_cov[SQUARE];
+    for (int i = 0; i < p * p; i++) wide_cov[i] = job->cov[i] + (i % (p + 1) == 0 ? job->model->info.prenoise : 0);
+    stair_linear_roots(p, wide_cov, job->root, job->inverse);
     for (int i = 0; i < p; i++) {
         job->flat[i] = true;
         for (int j = 0; j < p; j++) job->flat[i] &= q[i * p + j] == 0;
@@ -147,14 +168,23 @@ static double wide(double u, double s, double *log_weight)
     return s * x;
 }
 
-static void draw(const outer_job *job, const double *shift, size_t i, double *omega, double *label, double *weight)
+/* out (P): what a linear label at z tells of each row. */
+static void tell(const outer_job *job, const double *z, double *out)
+{
+    double f[SQUARE] = {0};
+    stair_linear_add(&job->linear, job->root, job->inverse, z, f);
+    for (int i = 0; i < job->p; i++) out[i] = f[i * (job->p + 1)];
+}
+
+static void draw(const outer_job *job, size_t i)
 {
     int p = job->p, m = job->m, k_label = job->model->info.label_size, at = 0;
     double u[2 * CELLS + STAIR_MAX_TOKENS * STAIR_MAX_TOKENS], xi[CELLS], normal[CELLS], z[CELLS], log_weight = 0;
     bool noisy = job->model->info.output_noisy;
+    double *omega = job->omega + i * (size_t)(p * m), *label = job->labels + i * (size_t)k_label;
     int dims = p * m + (noisy ? k_label : 0);
     for (int r = 0; r < p; r++) dims += job->flat[r] ? 0 : m;
-    stair_qmc_point(dims, job->rule->points, i, shift, u);
+    stair_qmc_point(dims, job->rule->points, job->first + i, job->shift, u);
     for (int k = 0; k < p * m; k++) normal[k] = wide(u[at++], job->rule->widening, &log_weight);
     for (int k = 0; k < p * m; k++) xi[k] = job->flat[k / m] ? 0 : wide(u[at++], job->rule->widening, &log_weight);
     for (int r = 0; r < p; r++)
@@ -167,9 +197,18 @@ static void draw(const outer_job *job, const double *shift, size_t i, double *om
             omega[r * m + t] = mean;
             z[r * m + t] = mean + rest;
         }
-    *weight = exp(log_weight);
+    job->weight[i] = exp(log_weight);
     job->model->ops->forward(job->model, z, noisy ? label : NULL, noisy ? NULL : label);
     for (int k = 0; noisy && k < k_label; k++) label[k] += sqrt(job->model->info.noise) * stair_qmc_normal(u[at++]);
+    if (job->linear_too) tell(job, omega, job->told + i * (size_t)p);
+}
+
+static stair_status draw_block(void *user, size_t block, int thread, stair_context *local)
+{
+    const outer_job *job = user;
+    (void)thread, (void)local;
+    for (size_t i = block * BLOCK; i < (block + 1) * BLOCK && i < job->batch; i++) draw(job, i);
+    return STAIR_OK;
 }
 
 void stair_subspace_set(const stair_model *model, const double *q, const double *basis, stair_subspace *rest)
@@ -224,187 +263,225 @@ void stair_outer_features(const stair_outer *outer, const stair_subspace *rest, 
     if (outer->kernel) operator_features(outer, rest, m, dg, out + half + 1);
 }
 
-/* Targets, and the controls dg_mm + g_m g_m^T, from one estimate. */
-static void part_features(const outer_job *job, double logz, const double *g, const double *dg, double *f)
+/* Token sums that given omega are zero on average, RICH for each row: omega.g, the other entries of g g^T + dg, and both
+ * with powers of omega. */
+static void rich_controls(const outer_job *job, const double *omega, const double *g, const double *dg, double *out)
 {
-    int p = job->p, m = job->m, pm = p * m, count = job->out->count;
+    int m = job->m, pm = job->p * m;
+    for (int i = 0; i < job->p; i++, out += RICH) {
+        const double *w = omega + i * m, *h = g + i * m;
+        double along = 0, diagonal = 0, all = 0, quadratic = 0, square = 0;
+        for (int a = 0; a < m; a++) {
+            along += w[a] * h[a];
+            square += w[a] * w[a];
+            for (int b = 0; b < m; b++) {
+                double identity = h[a] * h[b] + dg[(i * m + a) * pm + i * m + b];
+                all += identity;
+                quadratic += w[a] * w[b] * identity;
+                if (a == b) diagonal += identity;
+            }
+        }
+        out[0] = along;
+        out[1] = along * square;
+        out[2] = all;
+        out[3] = quadratic;
+        out[4] = diagonal * square;
+    }
+}
+
+static int pairs_of(const outer_job *job) { return job->p <= MOST_FULL ? job->p * (job->p + 1) / 2 : job->p; }
+
+static int count_controls(const outer_job *job)
+{
+    return pairs_of(job) + (job->rich ? RICH * job->p : 0) + (job->linear_too ? job->p : 0) + 1;
+}
+
+/* Targets and controls of one estimate; g g^T + dg for every pair of rows, or for the diagonal alone. */
+static void part_features(const outer_job *job, const double *omega, double logz, const double *g, const double *dg, double *f)
+{
+    int p = job->p, m = job->m, pm = p * m;
+    double *control = f + job->out->count;
     stair_outer_features(job->out, &job->rest, m, logz, g, dg, f);
     for (int i = 0; i < p; i++)
-        for (int j = job->full ? 0 : i; j <= i; j++) {
+        for (int j = p <= MOST_FULL ? 0 : i; j <= i; j++) {
             double slope = 0;
             for (int t = 0; t < m; t++) slope += dg[(i * m + t) * pm + j * m + t];
-            f[count + (job->full ? packed(i, j) : i)] = f[packed(i, j)] + slope;
+            *control++ = f[packed(i, j)] + slope;
         }
+    if (job->rich) rich_controls(job, omega, g, dg, control);
 }
 
-static void fill_features(const outer_job *job, size_t n)
+static stair_status feature_block(void *user, size_t block, int thread, stair_context *local)
 {
-    int pm = job->p * job->m, all = job->out->count + job->controls, parts = job->denoiser.parts;
-    double weight = job->weight[n];
-    memset(job->features, 0, sizeof(double) * (size_t)all);
-    for (int part = 0; part < parts; part++) {
-        size_t at = n * (size_t)parts + (size_t)part;
-        double share = stair_denoiser_share(&job->denoiser, part) * weight;
-        part_features(job, job->moments.logz[at], job->moments.g + at * (size_t)pm, job->moments.dg + at * (size_t)(pm * pm),
-                      job->part);
-        for (int k = 0; k < all - 1; k++) job->features[k] += share * job->part[k];
+    const outer_job *job = user;
+    int p = job->p, pm = p * job->m, all = job->controls.targets + job->controls.controls, parts = job->denoiser.parts;
+    int from_posterior = job->out->count + pairs_of(job) + (job->rich ? RICH * p : 0);
+    double part[MOST_FEATURES];
+    (void)thread, (void)local;
+    for (size_t n = block * BLOCK; n < (block + 1) * BLOCK && n < job->batch; n++) {
+        double weight = job->weight[n], *feature = job->features + n * (size_t)all;
+        memset(feature, 0, sizeof(double) * (size_t)all);
+        for (int k = 0; k < parts; k++) {
+            size_t at = n * (size_t)parts + (size_t)k;
+            double share = stair_denoiser_share(&job->denoiser, k) * weight;
+            if (share == 0) continue;
+            part_features(job, job->omega + n * (size_t)pm, job->moments.logz[at], job->moments.g + at * (size_t)pm,
+                          job->moments.dg + at * (size_t)(pm * pm), part);
+            for (int c = 0; c < from_posterior; c++) feature[c] += share * part[c];
+        }
+        for (int c = 0; job->linear_too && c < p; c++)
+            feature[from_posterior + c] = weight * (job->told[n * (size_t)p + (size_t)c] - job->expected[c]);
+        feature[all - 1] = weight - 1;
     }
-    job->features[all - 1] = weight - 1;
+    return STAIR_OK;
 }
 
-static void add_sample(outer_job *job, int replicate)
+static stair_status run_batch(stair_context *context, outer_job *job)
 {
-    int all = job->out->count + job->controls;
-    double *sum = job->sums + (size_t)replicate * (size_t)all;
-    const double *control = job->features + job->out->count;
-    for (int k = 0; k < all; k++) sum[k] += job->features[k];
-    for (int c = 0; c < job->controls; c++)
-        for (int k = 0; k < all; k++) job->cross[c * all + k] += control[c] * job->features[k];
-}
-
-static stair_status run_batch(stair_context *context, outer_job *job, int replicate, const double *shift, size_t first,
-                              size_t n)
-{
-    size_t pm = (size_t)(job->p * job->m), k = (size_t)job->model->info.label_size;
-    for (size_t i = 0; i < n; i++)
-        draw(job, shift, first + i, job->omega + i * pm, job->labels + i * k, job->weight + i);
-    STAIR_TRY(stair_denoiser_evaluate(context, &job->denoiser, (uint64_t)replicate * job->rule->points + first, n,
+    size_t n = job->batch, blocks = (n + BLOCK - 1) / BLOCK;
+    int all = job->controls.targets + job->controls.controls;
+    double *sum = job->sums + (size_t)job->replicate * (size_t)all;
+    STAIR_TRY(stair_parallel(context, blocks, draw_block, job));
+    STAIR_TRY(stair_denoiser_evaluate(context, &job->denoiser, (uint64_t)job->replicate * job->rule->points + job->first, n,
                                       job->labels, job->omega, &job->moments));
+    STAIR_TRY(stair_parallel(context, blocks, feature_block, job));
     for (size_t i = 0; i < n; i++) {
-        fill_features(job, i);
-        add_sample(job, replicate);
+        const double *feature = job->features + i * (size_t)all;
+        for (int k = 0; k < all; k++) sum[k] += feature[k];
+        stair_controls_add(&job->controls, 1, feature);
         job->out->inner += fmin(1, job->moments.error[i]) * job->weight[i];
     }
     job->out->calls += n;
     return STAIR_OK;
 }
 
-/* Coefficients (controls, targets) of the regression on the controls that vary at all. */
-static void regress(const outer_job *job, double total, double *coefficient)
-{
-    int c = job->controls, n = job->out->count, all = n + c;
-    double *vectors = coefficient + c * n;      /* (c, c) */
-    double *right = vectors + c * c;            /* (c, n) */
-    double *covariance = right + c * n;         /* (c, c) */
-    double *average = covariance + c * c;       /* (all) */
-    double *scale = average + all, *values = scale + c;
-    for (int k = 0; k < all; k++) {
-        average[k] = 0;
-        for (int r = 0; r < job->out->replicates; r++) average[k] += job->sums[(size_t)r * (size_t)all + (size_t)k] / total;
-    }
-    for (int i = 0; i < c; i++) {
-        double spread = job->cross[i * all + n + i] / total - average[n + i] * average[n + i];
-        scale[i] = spread > 1e-24 ? 1 / sqrt(spread) : 0;
-    }
-    for (int i = 0; i < c; i++) {
-        for (int j = 0; j < c; j++)
-            covariance[i * c + j] =
-                (job->cross[i * all + n + j] / total - average[n + i] * average[n + j]) * scale[i] * scale[j];
-        for (int k = 0; k < n; k++)
-            right[i * n + k] = (job->cross[i * all + k] / total - average[n + i] * average[k]) * scale[i];
-    }
-    stair_matrix_eigen(c, covariance, values, vectors);
-    memset(coefficient, 0, sizeof(double) * (size_t)(c * n));
-    for (int e = 0; e < c; e++) {
-        if (!(values[e] > 1e-9)) continue;
-        for (int k = 0; k < n; k++) {
-            double along = 0;
-            for (int i = 0; i < c; i++) along += vectors[i * c + e] * right[i * n + k];
-            for (int i = 0; i < c; i++) coefficient[i * n + k] += scale[i] * vectors[i * c + e] * along / values[e];
-        }
-    }
-}
-
-static stair_status finish(stair_context *context, outer_job *job)
+static void finish(outer_job *job)
 {
     stair_outer *out = job->out;
-    int c = job->controls, n = out->count, all = n + c;
-    double points = (double)job->rule->points, total = points * out->replicates;
-    double *coefficient = calloc((size_t)(2 * c * n + 2 * c * c + all + 2 * c), sizeof(double));
-    if (!coefficient) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
-    regress(job, total, coefficient);
-    memset(out->mean, 0, sizeof(double) * (size_t)n);
+    int all = job->controls.targets + job->controls.controls;
+    stair_controls_solve(&job->controls);
+    memset(out->mean, 0, sizeof(double) * (size_t)out->count);
     for (int r = 0; r < out->replicates; r++) {
-        const double *sum = job->sums + (size_t)r * (size_t)all;
-        for (int k = 0; k < n; k++) {
-            double value = sum[k];
-            for (int i = 0; i < c; i++) value -= coefficient[i * n + k] * sum[n + i];
-            out->sample[(size_t)r * (size_t)n + (size_t)k] = value / points;
-            out->mean[k] += value / total;
-        }
+        double *sum = job->sums + (size_t)r * (size_t)all, *row = out->sample + (size_t)r * (size_t)out->count;
+        for (int k = 0; k < all; k++) sum[k] /= (double)job->rule->points;
+        stair_controls_apply(&job->controls, sum, row);
+        for (int k = 0; k < out->count; k++) out->mean[k] += row[k] / out->replicates;
     }
-    out->inner /= total;
-    free(coefficient);
-    return STAIR_OK;
+    out->inner /= (double)job->rule->points * out->replicates;
 }
 
 static stair_status allocate(stair_context *context, outer_job *job, double **memory)
 {
-    size_t n = job->rule->points < BATCH ? job->rule->points : BATCH, pm = (size_t)(job->p * job->m);
-    size_t all = (size_t)(job->out->count + job->controls), k = (size_t)job->model->info.label_size;
-    size_t parts = STAIR_HIDDEN_PARTS, batch = n * (k + 2 + pm + (size_t)job->m + parts * (1 + pm + pm * pm));
-    double *at = *memory =
-        calloc(batch + all * (2 + (size_t)job->out->replicates + (size_t)job->controls), sizeof(double));
+    size_t n = job->rule->points < BATCH ? job->rule->points : BATCH, p = (size_t)job->p, pm = p * (size_t)job->m;
+    size_t all = (size_t)(job->controls.targets + job->controls.controls), k = (size_t)job->model->info.label_size;
+    size_t parts = STAIR_HIDDEN_PARTS, batch = k + 2 + pm + p + (size_t)job->m + parts * (1 + pm + pm * pm) + all;
+    double *at = *memory = calloc(n * batch + all * (size_t)job->out->replicates, sizeof(double));
     if (!at) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
     job->labels = at;
     job->omega = job->labels + n * k;
     job->weight = job->omega + n * pm;
-    job->moments.anchors = job->weight + n;
+    job->told = job->weight + n;
+    job->moments.anchors = job->told + n * p;
     job->moments.error = job->moments.anchors + n * (size_t)job->m;
     job->moments.logz = job->moments.error + n;
     job->moments.g = job->moments.logz + n * parts;
     job->moments.dg = job->moments.g + n * parts * pm;
     job->features = job->moments.dg + n * parts * pm * pm;
-    job->part = job->features + all;
-    job->sums = job->part + all;
-    job->cross = job->sums + all * (size_t)job->out->replicates;
+    job->sums = job->features + n * all;
     return STAIR_OK;
 }
 
 /* Random hidden nodes are new for each replicate, so that their error shows in the spread. */
-static stair_status renew_denoiser(stair_context *context, outer_job *job, int replicate)
+static stair_status renew_denoiser(stair_context *context, outer_job *job)
 {
     const stair_outer_rule *rule = job->rule;
-    if (replicate && !(job->denoiser.hidden && stair_hidden_is_random(job->denoiser.hidden))) return STAIR_OK;
+    if (job->replicate && !(job->denoiser.hidden && stair_hidden_is_random(job->denoiser.hidden))) return STAIR_OK;
     stair_denoiser_destroy(&job->denoiser);
     return stair_denoiser_create(context, job->model, &rule->channel, job->cov, fmin(MOST_FINENESS, rule->fineness),
-                                 rule->nodes, rule->seed + 1000 * (uint64_t)replicate, &job->denoiser);
+                                 rule->nodes, rule->seed + 1000 * (uint64_t)job->replicate, &job->denoiser);
+}
+
+/* Block b of the lattice for what a linear label tells on average; `told` holds a row for each block. */
+static stair_status expect_block(void *user, size_t block, int thread, stair_context *local)
+{
+    const outer_job *job = user;
+    int p = job->p, m = job->m, pm = p * m;
+    double u[CELLS], omega[CELLS], told[STAIR_MAX_INDICES], *sum = job->told + block * (size_t)p;
+    size_t points = job->rule->points / FEWER, share = points / EXPECT_BLOCKS;
+    (void)thread, (void)local;
+    memset(sum, 0, sizeof(double) * (size_t)p);
+    for (size_t i = block * share; i < (block + 1) * share; i++) {
+        stair_qmc_point(pm, points, i, job->shift, u);
+        for (int c = 0; c < pm; c++) u[c] = stair_qmc_normal(u[c]);
+        for (int r = 0; r < p; r++)
+            for (int t = 0; t < m; t++) {
+                omega[r * m + t] = 0;
+                for (int k = 0; k < p; k++) omega[r * m + t] += job->root_q[r * p + k] * u[k * m + t];
+            }
+        tell(job, omega, told);
+        for (int c = 0; c < p; c++) sum[c] += told[c] / (double)points;
+    }
+    return STAIR_OK;
+}
+
+/* By replicate, so that its error is part of the spread. */
+static stair_status expect(stair_context *context, outer_job *job)
+{
+    int width = job->p;
+    if (!job->linear_too) return STAIR_OK;
+    stair_rng_uniforms(job->rule->seed + 3, STAIR_RNG_SHIFT, (uint64_t)job->replicate, job->p * job->m, job->shift);
+    STAIR_TRY(stair_parallel(context, EXPECT_BLOCKS, expect_block, job));
+    memset(job->expected, 0, sizeof job->expected);
+    for (int b = 0; b < EXPECT_BLOCKS; b++)
+        for (int c = 0; c < width; c++) job->expected[c] += job->told[b * width + c];
+    return STAIR_OK;
 }
 
 static stair_status run_all(stair_context *context, outer_job *job)
 {
     const stair_outer_rule *rule = job->rule;
-    double shift[2 * CELLS + STAIR_MAX_TOKENS * STAIR_MAX_TOKENS];
     int dims = 2 * job->p * job->m + job->model->info.label_size;
-    for (int r = 0; r < job->out->replicates; r++) {
-        stair_rng_uniforms(rule->seed, STAIR_RNG_SHIFT, (uint64_t)r, dims, shift);
-        stair_status status = renew_denoiser(context, job, r);
-        for (size_t first = 0; first < rule->points && status == STAIR_OK; first += BATCH) {
-            size_t n = rule->points - first < BATCH ? rule->points - first : BATCH;
-            status = run_batch(context, job, r, shift, first, n);
+    for (job->replicate = 0; job->replicate < job->out->replicates; job->replicate++) {
+        STAIR_TRY(renew_denoiser(context, job));
+        STAIR_TRY(expect(context, job));
+        stair_rng_uniforms(rule->seed, STAIR_RNG_SHIFT, (uint64_t)job->replicate, dims, job->shift);
+        for (job->first = 0; job->first < rule->points; job->first += BATCH) {
+            job->batch = rule->points - job->first < BATCH ? rule->points - job->first : BATCH;
+            STAIR_TRY(run_batch(context, job));
         }
-        STAIR_TRY(status);
     }
-    return finish(context, job);
+    finish(job);
+    return STAIR_OK;
+}
+
+/* Which controls: the more there are the more samples their coefficients take. */
+static stair_status choose_controls(stair_context *context, outer_job *job)
+{
+    const stair_model_info *info = &job->model->info;
+    double samples = (double)job->rule->points * job->rule->replicates;
+    job->rich = samples >= ENOUGH * RICH * job->p && pairs_of(job) + (RICH + 2) * job->p + job->out->count < MOST_FEATURES;
+    job->linear_too = job->rich && !info->output_noisy && job->rule->points >= FEWER * EXPECT_BLOCKS &&
+                      stair_linear_create(context, job->model, &job->linear) == STAIR_OK;
+    return stair_controls_create(context, job->out->count, count_controls(job), &job->controls);
 }
 
 static stair_status sample(stair_context *context, const stair_model *model, const stair_outer_rule *rule, const double *q,
                            const double *basis, stair_outer *outer)
 {
-    int p = model->info.indices;
     outer_job *job = calloc(1, sizeof *job);
     double *memory = NULL;
     if (!job) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
-    *job = (outer_job){.model = model, .rule = rule, .out = outer, .p = p, .m = model->info.tokens, .full = p <= MOST_FULL};
-    job->controls = (job->full ? p * (p + 1) / 2 : p) + 1;
+    *job = (outer_job){.model = model, .rule = rule, .out = outer, .p = model->info.indices, .m = model->info.tokens};
     outer->inner = outer->bias = 0;
     outer->calls = 0;
     outer->replicates = rule->replicates;
     stair_subspace_set(model, q, basis, &job->rest);
     prepare(job, q);
-    stair_status status = allocate(context, job, &memory);
+    stair_status status = choose_controls(context, job);
+    if (status == STAIR_OK) status = allocate(context, job, &memory);
     if (status == STAIR_OK) status = run_all(context, job);
     stair_denoiser_destroy(&job->denoiser);
+    stair_controls_destroy(&job->controls);
     free(memory);
     free(job);
     return status;

@@ -37,7 +37,7 @@
 #define LEAST_STEP  0.01
 #define NEAR        5.2  /* REACH for nodes that follow omega */
 #define SPAN        8.0  /* fixed nodes cover [-SPAN, SPAN] */
-#define LEAST_FIXED 0.03 /* step below which fixed nodes would be too many */
+#define LEAST_FIXED 0.03 /* step below which fixed nodes, and STAIR_MOST_CELLS, would be too many */
 #define TURN        0.3  /* of the grid, so that hidden tokens do not tie in rows of nodes */
 #define TRIALS      512  /* random places where the fibre is looked at */
 #define LINEAR      1e-10
@@ -279,25 +279,33 @@ static double typical_slope(stair_hidden *h, const label_basis *basis)
     return sqrt(square);
 }
 
-/* Row i of a plane: log weight and T of its nodes. */
-static void fill_row(const label_basis *basis, const stair_hidden_plane *plane, int i, double *row)
+/* Cell (i, j) of a plane: log weight and T of its nodes, and their bounds. */
+static void fill_cell(const label_basis *basis, const stair_hidden_plane *plane, int i, int j)
 {
     double u[2 * STAIR_BLOCK], z[2][ROOM], weight[STAIR_BLOCK];
-    double area = 2 * log(plane->step);
-    for (size_t first = 0; first < plane->stride; first += STAIR_BLOCK) {
-        for (int k = 0; k < STAIR_BLOCK; k++) {
-            u[k] = plane->low + i * plane->step;
-            u[STAIR_BLOCK + k] = plane->low + ((double)first + k) * plane->step;
+    double *node = plane->nodes + (size_t)(i * plane->side + j) * 5 * STAIR_CELL;
+    double *bounds = plane->bounds + (size_t)i * CELL_BOUNDS * STAIR_MOST_CELLS + j;
+    for (int k = 0; k < STAIR_CELL; k++) {
+        u[k] = plane->low + (i * STAIR_CELL_SIDE + k / STAIR_CELL_SIDE) * plane->step;
+        u[STAIR_BLOCK + k] = plane->low + (j * STAIR_CELL_SIDE + k % STAIR_CELL_SIDE) * plane->step;
+    }
+    for (int b = 0; b < 2; b++) stair_fibre_map(&basis->fibre[b], 0, STAIR_CELL, u, z[b], weight);
+    for (size_t k = 0; k < STAIR_CELL; k++) {
+        node[k] = 2 * log(plane->step) + log(weight[k]);
+        for (size_t t = 0; t < 2; t++)
+            for (size_t s = 0; s < 2; s++)
+                node[(1 + 2 * t + s) * STAIR_CELL + k] = z[0][(2 + t) * STAIR_BLOCK + k] * basis->inverse[s] +
+                                                          z[1][(2 + t) * STAIR_BLOCK + k] * basis->inverse[2 + s];
+    }
+    for (int c = 0; c < 5; c++) {
+        double least = INFINITY, most = -INFINITY;
+        for (int k = 0; k < STAIR_CELL; k++) {
+            least = fmin(least, node[c * STAIR_CELL + k]);
+            most = fmax(most, node[c * STAIR_CELL + k]);
         }
-        for (int b = 0; b < 2; b++) stair_fibre_map(&basis->fibre[b], 0, STAIR_BLOCK, u, z[b], weight);
-        for (size_t k = 0; k < STAIR_BLOCK && first + k < plane->stride; k++) {
-            row[first + k] = area + log(weight[k]);
-            for (size_t t = 0; t < 2; t++)
-                for (size_t s = 0; s < 2; s++)
-                    row[(1 + 2 * t + s) * plane->stride + first + k] =
-                        z[0][(2 + t) * STAIR_BLOCK + k] * basis->inverse[s] +
-                        z[1][(2 + t) * STAIR_BLOCK + k] * basis->inverse[2 + s];
-        }
+        if (c) bounds[(CELL_LEAST + c - 1) * STAIR_MOST_CELLS] = least;
+        bounds[(c ? CELL_MOST + c - 1 : CELL_TOP) * STAIR_MOST_CELLS] = most;
+        bounds[(CELL_MIDDLE + c) * STAIR_MOST_CELLS] = node[c * STAIR_CELL + STAIR_CELL_SIDE / 2 * (STAIR_CELL_SIDE + 1)];
     }
 }
 
@@ -306,13 +314,15 @@ static stair_status make_window(stair_context *context, stair_hidden *h, const l
 {
     for (int half = 0; half < HALVES; half++) {
         stair_hidden_plane *plane = &h->plane[half];
-        *plane = (stair_hidden_plane){
-            .low = -SPAN + 0.5 * half * step, .step = step, .side = (int)(2 * SPAN / step)};
-        plane->stride = ((size_t)plane->side + 7) / 8 * 8;
-        plane->columns = malloc((size_t)plane->side * 5 * plane->stride * sizeof(double));
-        if (!plane->columns) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
-        for (int i = 0; i < plane->side; i++)
-            fill_row(basis, plane, i, plane->columns + (size_t)i * 5 * plane->stride);
+        int side = (int)ceil(2 * SPAN / (step * STAIR_CELL_SIDE));
+        size_t bounds = (size_t)side * CELL_BOUNDS * STAIR_MOST_CELLS;
+        *plane = (stair_hidden_plane){.low = -SPAN + 0.5 * half * step, .step = step, .side = side};
+        plane->bounds = malloc((bounds + (size_t)(side * side) * 5 * STAIR_CELL) * sizeof(double));
+        if (!plane->bounds) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+        plane->nodes = plane->bounds + bounds;
+        for (size_t k = 0; k < bounds; k++) plane->bounds[k] = -1e300; /* cells beyond the side: never the largest */
+        for (int i = 0; i < side; i++)
+            for (int j = 0; j < side; j++) fill_cell(basis, plane, i, j);
     }
     return STAIR_OK;
 }
@@ -417,7 +427,7 @@ void stair_hidden_destroy(stair_hidden **hidden)
         free((*hidden)->log_measure[half]);
         free((*hidden)->standard[half]);
         free((*hidden)->table[half]);
-        free((*hidden)->plane[half].columns);
+        free((*hidden)->plane[half].bounds);
     }
     free(*hidden);
     *hidden = NULL;
@@ -494,7 +504,7 @@ static void finish_part(const stair_hidden *h, double share, const double *sums,
     memset(g, 0, sizeof(double) * (size_t)pm);
     memset(dg, 0, sizeof(double) * (size_t)(pm * pm));
     *logz = log(0.5 * sums[0] * share) - 0.5 * h->m * log(2 * M_PI * h->variance[h->p - 1]);
-    if (h->plane[0].columns)
+    if (h->plane[0].nodes)
         *logz -= log(2 * M_PI * h->variance[0]); /* the prior, of which nodes that move take care */
     for (int row = 0; row < h->p && sums[0] > 0; row++) finish_row(h, row, sums, g, dg);
 }
@@ -512,11 +522,11 @@ static stair_status evaluate_one(stair_context *local, const hidden_job *job, st
     size_t pm = (size_t)(h->p * h->m);
     const double *omega = job->omega + i * pm;
     double sums[STAIR_HIDDEN_PARTS][STAIR_HIDDEN_SUMS] = {0};
-    stair_hidden_sample sample = {.half_inverse = 0.5 / h->variance[h->p - 1]};
+    stair_hidden_sample sample = {.half_inverse = 0.5 / h->variance[h->p - 1], .least = STAIR_HIDDEN_LEAST};
     memcpy(sample.x, job->anchors + i * (size_t)h->m, sizeof(double) * (size_t)h->m);
     memcpy(sample.hidden, omega, sizeof(double) * (size_t)h->dim);
     memcpy(sample.omega, omega + h->dim, sizeof(double) * (size_t)h->m);
-    bool fixed = h->plane[0].columns;
+    bool fixed = h->plane[0].nodes;
     if (!h->flat && !fixed) STAIR_TRY(open_at(local, h->model, h->anchor, sample.x, fibre));
     for (int half = 0; half < HALVES; half++) {
         if (h->flat)

@@ -8,6 +8,8 @@
 #include "core/lanes.h"
 #include "asymptotics/hidden_sums.h"
 
+#define NEGLIGIBLE 25.0 /* cells whose exponents stay that far below the largest do not count */
+
 void STAIR_HOT(stair_hidden_moving)(const stair_hidden_shape *shape, const stair_hidden_sample *sample,
                                     const double *w, const double *z, const double *log_weight,
                                     const double *factor, double *sums);
@@ -29,9 +31,10 @@ LANES_INLINE void accumulate(const int m, const int rows, const stair_hidden_sam
     }
     plus = log_weight - plus * sample->half_inverse;
     minus = log_weight - minus * sample->half_inverse;
-    if (!lanes_any(lanes_max(plus, minus) > STAIR_HIDDEN_LEAST)) return;
-    plus = factor * lanes_exp(plus);
-    minus = factor * lanes_exp(minus);
+    int with_plus = lanes_any(plus > sample->least), with_minus = lanes_any(minus > sample->least);
+    if (!with_plus && !with_minus) return;
+    plus = with_plus ? factor * lanes_exp(plus) : lanes_set(0); /* most samples know the sign */
+    minus = with_minus ? factor * lanes_exp(minus) : lanes_set(0);
     lanes both = plus + minus;
     int at = 0;
     acc[at++] += both;
@@ -111,40 +114,95 @@ void STAIR_HOT(stair_hidden_cached)(const stair_hidden_shape *shape, const stair
     store(shape, acc, sums);
 }
 
-/* Nodes of a row of the plane, from `from` (a multiple of eight) to `to`; z0 is the coordinate they share. */
-LANES_INLINE void add_row(const stair_hidden_plane *plane, const stair_hidden_sample *sample, double prior,
-                          const double *row, double z0, int from, int to, lanes *acc)
+/* Square of how far `at` is from the interval. */
+LANES_INLINE lanes outside(lanes low, lanes high, double at)
 {
-    double number[LANES];
-    for (int i = 0; i < LANES; i++) number[i] = plane->low + (from + i) * plane->step;
-    lanes z[2] = {lanes_set(z0), lanes_load(number)};
-    double near = (z0 - sample->hidden[0]) * (z0 - sample->hidden[0]);
-    for (int j = from; j < to; j += LANES, z[1] += LANES * plane->step) {
-        lanes away = z[1] - sample->hidden[1], w[2];
-        for (int t = 0; t < 2; t++)
-            w[t] = lanes_load(row + (size_t)(1 + 2 * t) * plane->stride + j) * sample->x[0] +
-                   lanes_load(row + (size_t)(2 + 2 * t) * plane->stride + j) * sample->x[1];
-        accumulate(2, 1, sample, w, z, lanes_load(row + j) - prior * (near + away * away), lanes_set(1), acc);
+    lanes away = lanes_max(lanes_max(low - at, at - high), lanes_set(0));
+    return away * away;
+}
+
+/* From above, the exponents of LANES cells of one row; `least` rises to what one node of each has. */
+LANES_INLINE lanes bound_cells(const stair_hidden_plane *plane, const stair_hidden_sample *sample, double prior,
+                               const double *bounds, int i, int j, lanes *least)
+{
+    double number[LANES], width = STAIR_CELL_SIDE * plane->step, last = (STAIR_CELL_SIDE - 1) * plane->step;
+    for (int k = 0; k < LANES; k++) number[k] = plane->low + (j + k) * width;
+    lanes z[2] = {lanes_set(plane->low + i * width), lanes_load(number)};
+    lanes plus = lanes_set(0), minus = lanes_set(0), far = lanes_set(0);
+    lanes plus_middle = lanes_set(0), minus_middle = lanes_set(0), far_middle = lanes_set(0);
+    for (int t = 0; t < 2; t++) {
+        lanes low = lanes_set(0), high = lanes_set(0), middle = lanes_set(0);
+        for (int s = 0; s < 2; s++) {
+            lanes a = lanes_load(bounds + (CELL_LEAST + 2 * t + s) * STAIR_MOST_CELLS + j) * sample->x[s];
+            lanes b = lanes_load(bounds + (CELL_MOST + 2 * t + s) * STAIR_MOST_CELLS + j) * sample->x[s];
+            low += lanes_min(a, b);
+            high += lanes_max(a, b);
+            middle += lanes_load(bounds + (CELL_MIDDLE + 1 + 2 * t + s) * STAIR_MOST_CELLS + j) * sample->x[s];
+        }
+        plus += outside(low, high, sample->omega[t]);
+        minus += outside(low, high, -sample->omega[t]);
+        far += outside(z[t], z[t] + last, sample->hidden[t]);
+        plus_middle += outside(middle, middle, sample->omega[t]);
+        minus_middle += outside(middle, middle, -sample->omega[t]);
+        lanes node = z[t] + STAIR_CELL_SIDE / 2 * plane->step;
+        far_middle += outside(node, node, sample->hidden[t]);
     }
+    *least = lanes_max(*least, lanes_load(bounds + CELL_MIDDLE * STAIR_MOST_CELLS + j) - prior * far_middle -
+                                   sample->half_inverse * lanes_min(plus_middle, minus_middle));
+    return lanes_load(bounds + CELL_TOP * STAIR_MOST_CELLS + j) - prior * far -
+           sample->half_inverse * lanes_min(plus, minus);
+}
+
+LANES_INLINE void add_cell(const stair_hidden_plane *plane, const stair_hidden_sample *sample, double prior, int i,
+                           int j, lanes *acc)
+{
+    static const double row[STAIR_CELL] = {0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3},
+                        column[STAIR_CELL] = {0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3};
+    const double *node = plane->nodes + (size_t)(i * plane->side + j) * 5 * STAIR_CELL;
+    double width = STAIR_CELL_SIDE * plane->step;
+    for (int k = 0; k < STAIR_CELL; k += LANES) {
+        lanes z[2] = {lanes_load(row + k) * plane->step + (plane->low + i * width),
+                      lanes_load(column + k) * plane->step + (plane->low + j * width)};
+        lanes w[2], far = lanes_set(0);
+        for (int t = 0; t < 2; t++) {
+            far += (z[t] - sample->hidden[t]) * (z[t] - sample->hidden[t]);
+            w[t] = lanes_load(node + (1 + 2 * t) * STAIR_CELL + k) * sample->x[0] +
+                   lanes_load(node + (2 + 2 * t) * STAIR_CELL + k) * sample->x[1];
+        }
+        accumulate(2, 1, sample, w, z, lanes_load(node + k) - prior * far, lanes_set(1), acc);
+    }
+}
+
+/* Cells that meet [from, to] along one side of the plane. */
+LANES_INLINE int first_cell(const stair_hidden_plane *plane, double from)
+{
+    double cell = (from - plane->low) / (STAIR_CELL_SIDE * plane->step);
+    return cell < 0 ? 0 : cell < plane->side ? (int)cell : plane->side;
 }
 
 /* The nodes of a fixed plane within `reach` of the hidden mean, with the prior exp(-prior |z - mean|^2). */
 void STAIR_HOT(stair_hidden_window)(const stair_hidden_plane *plane, const stair_hidden_sample *sample,
                                     double reach, double prior, double *sums)
 {
-    lanes acc[STAIR_HIDDEN_SUMS];
+    lanes acc[STAIR_HIDDEN_SUMS], least = lanes_set(-1e300);
     stair_hidden_shape shape = {.sums = 11};
+    double upper[STAIR_MOST_CELLS * STAIR_MOST_CELLS];
+    int from[2], to[2];
     for (int k = 0; k < shape.sums; k++) acc[k] = lanes_set(0);
-    for (int i = 0; i < plane->side; i++) {
-        double z0 = plane->low + i * plane->step,
-               chord = reach * reach - (z0 - sample->hidden[0]) * (z0 - sample->hidden[0]);
-        if (chord <= 0) continue;
-        chord = __builtin_sqrt(chord);
-        double first = (sample->hidden[1] - chord - plane->low) / plane->step,
-               last = first + 2 * chord / plane->step + 1;
-        int from = first > 0 ? (int)first / 8 * 8 : 0, to = last < plane->side ? (int)last : plane->side;
-        if (last > 0 && from < to)
-            add_row(plane, sample, prior, plane->columns + (size_t)i * 5 * plane->stride, z0, from, to, acc);
+    for (int t = 0; t < 2; t++) {
+        from[t] = first_cell(plane, sample->hidden[t] - reach);
+        to[t] = first_cell(plane, sample->hidden[t] + reach) + 1;
+        if (to[t] > plane->side) to[t] = plane->side;
     }
+    for (int i = from[0]; i < to[0]; i++)
+        for (int j = from[1] / LANES * LANES; j < to[1]; j += LANES)
+            lanes_store(upper + i * STAIR_MOST_CELLS + j,
+                        bound_cells(plane, sample, prior, plane->bounds + (size_t)i * CELL_BOUNDS * STAIR_MOST_CELLS, i,
+                                    j, &least));
+    stair_hidden_sample counted = *sample;
+    double cut = counted.least = lanes_top(least) - NEGLIGIBLE;
+    for (int i = from[0]; i < to[0]; i++)
+        for (int j = from[1]; j < to[1]; j++)
+            if (upper[i * STAIR_MOST_CELLS + j] > cut) add_cell(plane, &counted, prior, i, j, acc);
     store(&shape, acc, sums);
 }

@@ -9,7 +9,7 @@
 #define STAIR_HIDDEN_SUMS                                                                                    \
     (1 +                                                                                                     \
      (1 + STAIR_HIDDEN_ROWS) * (STAIR_HIDDEN_TOKENS + STAIR_HIDDEN_TOKENS * (STAIR_HIDDEN_TOKENS + 1) / 2))
-#define STAIR_HIDDEN_LEAST -600.0 /* exponents below are not visited */
+#define STAIR_HIDDEN_LEAST -600.0 /* and exponents below this never */
 
 typedef struct {
     int tokens, rows; /* M; hidden rows */
@@ -21,15 +21,20 @@ typedef struct {
     double omega[STAIR_HIDDEN_TOKENS];                      /* its mean */
     double hidden[STAIR_HIDDEN_ROWS * STAIR_HIDDEN_TOKENS]; /* means of the hidden rows */
     double half_inverse;                                    /* 1 / 2v of the last row */
+    double least;                                           /* exponents below are not visited */
 } stair_hidden_sample;
 
-/* Equidistant nodes (low + i step, low + j step) of one hidden row of two tokens, a row of the plane for each
- * i: log weight and T (2, 2), `stride` numbers each. */
+/* Equidistant nodes (low + i step, low + j step) of one hidden row of two tokens, in square cells.  What a
+ * sample gives all nodes of a cell at most follows from the bounds of the cell, and few cells count. */
+#define STAIR_CELL_SIDE  4
+#define STAIR_CELL       (STAIR_CELL_SIDE * STAIR_CELL_SIDE)
+#define STAIR_MOST_CELLS 136
+enum { CELL_TOP, CELL_LEAST, CELL_MOST = CELL_LEAST + 4, CELL_MIDDLE = CELL_MOST + 4, CELL_BOUNDS = CELL_MIDDLE + 5 };
 typedef struct {
     double low, step;
-    int side;
-    size_t stride; /* a multiple of eight, not below `side` */
-    double *columns;
+    int side;       /* cells of a row */
+    double *nodes;  /* (side, side, 5, STAIR_CELL): log weight and T (2, 2) */
+    double *bounds; /* (side, CELL_BOUNDS, STAIR_MOST_CELLS): largest log weight, T from and to, one node */
 } stair_hidden_plane;
 
 #endif
