@@ -213,6 +213,16 @@ stair_status stair_threshold(stair_context *context, const stair_model *model,
                              const stair_asymptotics_options *options, int steps, int capacity, stair_step *list,
                              int *count);
 
+/* Overlaps for many alphas: the branches between the steps are solved at a few places each and fitted.
+ * STAIR_UNSUPPORTED where a step is a jump, a branch folds back, or with side information: solve each alpha then. */
+typedef struct stair_curve stair_curve;
+stair_status stair_curve_create(stair_context *context, const stair_model *model,
+                                const stair_asymptotics_options *options, double most_alpha, stair_curve **curve);
+void stair_curve_destroy(stair_curve **curve);
+/* q, q_error (P, P) of the fixed point from no knowledge; why it is one is returned: converged, perfect. */
+const char *stair_curve_at(const stair_curve *curve, double alpha, double *q, double *q_error);
+const stair_step *stair_curve_steps(const stair_curve *curve, int *count); /* weak recovery */
+
 /* ---- bench: verify, then time in units of one vector exp ------------------------------------ */
 
 typedef struct {

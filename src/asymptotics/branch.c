@@ -19,6 +19,7 @@
 #define DIFFERENCE 0.05 /* step of the Jacobian, in log Qhat */
 #define LEAST_LOG  -60.0
 #define LOST       -16.0 /* log Qhat of a direction that no longer counts as learned */
+#define LINEAR     5.0  /* times the tolerance: squares of a residual that Newton's step takes care of */
 #define FINER      1.2   /* fineness from grid to grid at Q = 0 */
 #define FINEST     3.0
 
@@ -402,6 +403,7 @@ static stair_status polish(stair_branch *b, stair_outer *outer, target_spec targ
         point->residual = at.residual;
         point->alpha = at.alpha;
         if (at.residual <= b->tolerance || point->steps >= b->most_steps) return STAIR_OK;
+        if (target.by_mean && at.residual * at.residual <= LINEAR * b->tolerance) return STAIR_OK; /* see spread() */
         remember(&h, b->y, at.image);
         newton_step(b, n, at.image, step);
         for (int c = 0; c < cells; c++) next[c] = b->y[c] + step[c];
@@ -412,26 +414,45 @@ static stair_status polish(stair_branch *b, stair_outer *outer, target_spec targ
     }
 }
 
-/* Errors of alpha and Q: each replicate has its own map, hence its own fixed point nearby. */
+/* Where Newton leads from the last evaluation, by the map of replicate r (or their mean): y, and alpha is returned. */
+static double settle(const stair_branch *b, const stair_outer *outer, int r, target_spec target, const newton *n, double *y)
+{
+    int cells = b->learned * b->learned;
+    double step[STAIR_SQUARE], slope = 0;
+    map_value at;
+    map_from(b, outer, r, target, &at);
+    newton_step(b, n, at.image, step);
+    for (int i = 0; i < n->count; i++) slope += n->slope[i] * dot(cells, n->direction[i], step);
+    for (int c = 0; c < cells; c++) y[c] = b->y[c] + fmax(-1, fmin(1, step[c]));
+    return target.by_mean ? at.alpha * exp(slope) : target.value;
+}
+
+/* Errors of alpha and Q: each replicate has its own map, hence its own fixed point nearby.  By mean, where nothing is
+ * close to unstable, Newton's step also brings the solution from the last evaluation to where its square is negligible. */
 static void spread(stair_branch *b, const stair_outer *outer, target_spec target, const newton *n,
                    stair_branch_point *point)
 {
     int p = b->model->info.indices, cells = b->learned * b->learned, count = point->replicates = outer->replicates;
-    double y[STAIR_SQUARE], step[STAIR_SQUARE], q[STAIR_SQUARE], square[STAIR_SQUARE] = {0};
-    map_value at;
+    double y[STAIR_SQUARE], final[STAIR_SQUARE], q[STAIR_SQUARE], square[STAIR_SQUARE] = {0};
     memcpy(y, b->y, sizeof y);
+    memcpy(final, b->y, sizeof final);
     point->bias = outer->bias;
+    if (target.by_mean) {
+        point->alpha = settle(b, outer, -1, target, n, final);
+        point->residual *= point->residual;
+        memcpy(b->y, final, sizeof final);
+        stair_branch_overlap(b, point->q);
+        memcpy(b->y, y, sizeof y);
+    }
     for (int r = 0; r < count; r++) {
-        map_from(b, outer, r, target, &at);
-        newton_step(b, n, at.image, step);
-        double slope = 0;
-        for (int i = 0; i < n->count; i++) slope += n->slope[i] * dot(cells, n->direction[i], step);
-        point->alpha_by_replicate[r] = target.by_mean ? at.alpha * exp(slope) : point->alpha;
-        for (int c = 0; c < cells; c++) b->y[c] = y[c] + fmax(-1, fmin(1, step[c]));
+        double moved[STAIR_SQUARE];
+        point->alpha_by_replicate[r] = settle(b, outer, r, target, n, moved);
+        memcpy(b->y, moved, sizeof(double) * (size_t)cells);
         stair_branch_overlap(b, q);
         memcpy(b->y, y, sizeof y);
         for (int i = 0; i < p * p; i++) square[i] += (q[i] - point->q[i]) * (q[i] - point->q[i]);
     }
+    memcpy(b->y, final, sizeof final);
     point->alpha_error = hypot(stair_replicate_error(count, point->alpha_by_replicate), outer->bias * point->alpha);
     for (int i = 0; i < p * p; i++) point->q_error[i] = sqrt(square[i] / (count - 1) / count);
 }
@@ -494,7 +515,7 @@ static stair_status solve(stair_branch *b, target_spec target, bool fine, stair_
         else
             settle_quickly(b, &outer, target, point);
         stair_operator_leading(&outer, &b->symmetry, b->rest, &point->leading);
-        if (point->residual > (fine ? 1 : 10) * b->tolerance) point->stop = "iterations";
+        if (point->residual > (!fine ? 10 : target.by_mean ? LINEAR : 1) * b->tolerance) point->stop = "iterations";
     } else if (status == STAIR_OK)
         point->stop = stair_branch_least(b) > 0.5 ? "zero" : "perfect";
     stair_outer_destroy(&outer);
@@ -538,7 +559,7 @@ stair_status stair_branch_at_zero(stair_branch *b, double precision, stair_branc
     stair_status status;
     if (stair_point_fibre_fits(b->context, b->model))
         status = stair_point_fibre_evaluate(b->context, b->model, &b->fine.channel, b->rest, &outer);
-    else if (stair_label_grid_fits(b->context, b->model, &b->fine, q))
+    else if (stair_label_grid_fits(b->context, b->model, q))
         status = refine_at_zero(b, precision, &outer, point);
     else
         status = stair_outer_evaluate(b->context, b->model, &b->fine, q, b->rest, &outer);

@@ -29,7 +29,7 @@ stair_status stair_entropy_at(stair_context *context, const stair_model *model, 
     if (!b) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
     stair_branch_prepare(b, context, model, options);
     stair_outer_rule rule = b->fine;
-    rule.sampled = !stair_label_grid_fits(context, model, &rule, q); /* one rule for both ends of the difference */
+    rule.sampled = !stair_label_grid_fits(context, model, q); /* one rule for both ends of the difference */
     free(b);
     STAIR_TRY(stair_outer_create(context, model, 0, rule.replicates, &at));
     stair_status status = stair_outer_create(context, model, 0, rule.replicates, &from);

@@ -26,7 +26,7 @@
 #include "core/rng.h"
 
 #define BATCH 2048
-#define MOST_FINENESS 0.85 /* of hidden nodes: their error is then far below that of the samples */
+#define WHOLE 0.52 /* fineness of hidden nodes, relative: both halves together have twice the nodes */
 #define MOST_FULL 6        /* rows for which controls take every pair */
 #define RICH      5        /* further controls of a row */
 #define ENOUGH    100      /* samples for each of them */
@@ -34,6 +34,8 @@
 #define FEWER         2    /* samples for each point of the lattice that averages what a linear label tells */
 #define EXPECT_BLOCKS 64
 #define BLOCK         64   /* samples of one piece of work */
+#define APART         3
+#define ASIDE         1e-7
 #define SQUARE (STAIR_MAX_INDICES * STAIR_MAX_INDICES)
 #define CELLS  (STAIR_MAX_INDICES * STAIR_MAX_TOKENS)
 
@@ -176,7 +178,20 @@ static void tell(const outer_job *job, const double *z, double *out)
     for (int i = 0; i < job->p; i++) out[i] = f[i * (job->p + 1)];
 }
 
-static void draw(const outer_job *job, size_t i)
+/* Labels of two tokens closer than rounding are none the model could give: they are moved apart, by far less than
+ * anything depends on. */
+static void make_label(const outer_job *job, stair_context *local, stair_fibre *fibre, const double *omega, double *z,
+                       double *label)
+{
+    int size = job->p * job->m;
+    job->model->ops->forward(job->model, z, NULL, label);
+    for (int k = 0; k < APART && stair_fibre_open(local, label, omega, fibre) != STAIR_OK; k++) {
+        for (int c = 0; c < size; c++) z[c] += ASIDE * (c + 1);
+        job->model->ops->forward(job->model, z, NULL, label);
+    }
+}
+
+static void draw(const outer_job *job, stair_context *local, stair_fibre *fibre, size_t i)
 {
     int p = job->p, m = job->m, k_label = job->model->info.label_size, at = 0;
     double u[2 * CELLS + STAIR_MAX_TOKENS * STAIR_MAX_TOKENS], xi[CELLS], normal[CELLS], z[CELLS], log_weight = 0;
@@ -198,7 +213,10 @@ static void draw(const outer_job *job, size_t i)
             z[r * m + t] = mean + rest;
         }
     job->weight[i] = exp(log_weight);
-    job->model->ops->forward(job->model, z, noisy ? label : NULL, noisy ? NULL : label);
+    if (noisy)
+        job->model->ops->forward(job->model, z, label, NULL);
+    else
+        make_label(job, local, fibre, omega, z, label);
     for (int k = 0; noisy && k < k_label; k++) label[k] += sqrt(job->model->info.noise) * stair_qmc_normal(u[at++]);
     if (job->linear_too) tell(job, omega, job->told + i * (size_t)p);
 }
@@ -206,8 +224,11 @@ static void draw(const outer_job *job, size_t i)
 static stair_status draw_block(void *user, size_t block, int thread, stair_context *local)
 {
     const outer_job *job = user;
-    (void)thread, (void)local;
-    for (size_t i = block * BLOCK; i < (block + 1) * BLOCK && i < job->batch; i++) draw(job, i);
+    stair_fibre fibre;
+    (void)thread;
+    STAIR_TRY(stair_fibre_create(local, job->model, &fibre));
+    for (size_t i = block * BLOCK; i < (block + 1) * BLOCK && i < job->batch; i++) draw(job, local, &fibre, i);
+    stair_fibre_destroy(&fibre);
     return STAIR_OK;
 }
 
@@ -397,7 +418,7 @@ static stair_status renew_denoiser(stair_context *context, outer_job *job)
     const stair_outer_rule *rule = job->rule;
     if (job->replicate && !(job->denoiser.hidden && stair_hidden_is_random(job->denoiser.hidden))) return STAIR_OK;
     stair_denoiser_destroy(&job->denoiser);
-    return stair_denoiser_create(context, job->model, &rule->channel, job->cov, fmin(MOST_FINENESS, rule->fineness),
+    return stair_denoiser_create(context, job->model, &rule->channel, job->cov, WHOLE * rule->fineness,
                                  rule->nodes, rule->seed + 1000 * (uint64_t)job->replicate, &job->denoiser);
 }
 
@@ -490,7 +511,7 @@ static stair_status sample(stair_context *context, const stair_model *model, con
 stair_status stair_outer_evaluate(stair_context *context, const stair_model *model, const stair_outer_rule *rule,
                                   const double *q, const double *basis, stair_outer *outer)
 {
-    if (!rule->sampled && stair_label_grid_fits(context, model, rule, q))
+    if (!rule->sampled && stair_label_grid_fits(context, model, q))
         return stair_label_grid_evaluate(context, model, rule, q, basis, outer);
     return sample(context, model, rule, q, basis, outer);
 }

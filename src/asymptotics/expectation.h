@@ -15,7 +15,6 @@
 typedef struct {
     bool sampled;    /* never a grid of labels, though it would fit */
     double fineness; /* of grids and of hidden nodes: 1 for errors of about 1e-4; 0: samples and the channel alone */
-    size_t means;    /* prior means of one replicate, where a grid of labels goes with a lattice of means; 0: it does not */
     size_t nodes;    /* hidden nodes of half a rule, where they are a lattice */
     size_t points;   /* lattice points of one replicate, a power of two */
     int replicates;  /* independent random shifts: their spread is the error */

@@ -13,12 +13,7 @@
  * and difference of the tokens are delta sinh(t), t equidistant.  phi does not change under omega -> -omega
  * (even models) nor when the tokens change places: a quarter of the plane is enough.
  *
- * With overlap on hidden rows as well there are more means than a product of grids can hold: they are the
- * points of a randomly shifted lattice, and for each of them the labels are summed as before, so that only a
- * bounded smooth function of the means is left to the lattice.
- *
- * Replicates are interlaced grids, or shifted lattices; where hidden nodes are random each has its own.  The
- * mass found must be 1. */
+ * Replicates are interlaced grids; where hidden nodes are random each has its own.  The mass found must be 1. */
 #include "asymptotics/label_grid.h"
 
 #include <math.h>
@@ -35,13 +30,11 @@
 #define STEEPEST      2.0  /* where the channel answers and nothing is known of it */
 #define MOST_FINENESS 1.6  /* of the hidden nodes: errors of 1e-9 */
 #define BEND          2.5  /* delta in units of sqrt(v/q) */
-#define MOST_BEND     3.0
+#define MOST_BEND     1.0
 #define MOST_MEAN     8.0  /* standard deviations */
 #define CUT           1e-5 /* nodes below this times the error of the fineness do not count */
 #define TURN          0.3  /* of the grid, so that no node has two tokens tied */
 #define SEEDS         7    /* labels from which a grid is visited */
-#define WIDE          1.2  /* standard deviation of what is drawn, and weighted back */
-#define DEEP          0.8  /* fineness for each of many means, relative to that for few */
 #define CELLS         (STAIR_MAX_INDICES * STAIR_MAX_TOKENS)
 
 typedef struct {
@@ -50,9 +43,8 @@ typedef struct {
     stair_outer *out;
     stair_subspace rest;
     int p, m;
-    double cov[STAIR_MAX_INDICES * STAIR_MAX_INDICES], overlap[STAIR_MAX_INDICES];
+    double cov[STAIR_MAX_INDICES * STAIR_MAX_INDICES];
     double q, v;          /* of the last row, prenoise in v */
-    bool deep;            /* hidden rows have overlap too */
     double anchor[CELLS]; /* hidden rows */
     stair_fibre fibre;
     stair_denoiser denoiser;
@@ -76,38 +68,20 @@ static stair_status open_at(stair_context *context, const stair_model *model, co
     return stair_fibre_open(context, label, omega, fibre);
 }
 
-static bool is_diagonal(int p, const double *q)
+static bool is_last_alone(int p, const double *q)
 {
-    for (int i = 0; i < p * p; i++)
-        if (i % (p + 1) && q[i] != 0) return false;
+    for (int i = 0; i < p * p - 1; i++)
+        if (q[i] != 0) return false;
     return true;
 }
 
-static bool is_deep(int p, const double *q)
-{
-    bool deep = false;
-    for (int i = 0; i < p - 1; i++) deep |= q[i * (p + 1)] != 0;
-    return deep;
-}
-
-/* Hidden rows with overlap: worth it only where posteriors are cheap. */
-static bool serves_deep(stair_context *context, const stair_model *model, const double *q)
-{
-    int p = model->info.indices;
-    double cov[STAIR_MAX_INDICES * STAIR_MAX_INDICES];
-    for (int i = 0; i < p * p; i++) cov[i] = (i % (p + 1) == 0) - q[i];
-    return q[p * p - 1] > 0 && stair_hidden_fits(context, model, cov);
-}
-
-bool stair_label_grid_fits(stair_context *context, const stair_model *model, const stair_outer_rule *rule,
-                           const double *q)
+bool stair_label_grid_fits(stair_context *context, const stair_model *model, const double *q)
 {
     int p = model->info.indices, m = model->info.tokens;
     stair_context local = *context;
     stair_fibre fibre;
     double z[CELLS];
-    if (model->info.output_noisy || m != 2 || p > STAIR_MOST_KERNEL || !is_diagonal(p, q)) return false;
-    if (is_deep(p, q) && (!rule->means || !serves_deep(context, model, q))) return false;
+    if (model->info.output_noisy || m != 2 || p > STAIR_MOST_KERNEL || !is_last_alone(p, q)) return false;
     if (!model->ops->even || !model->ops->permute || stair_fibre_create(&local, model, &fibre) != STAIR_OK)
         return false;
     stair_rng_normals(1, STAIR_RNG_POINTS, 0, p * m, z);
@@ -153,41 +127,15 @@ static size_t place_means(grid_job *job, bool write)
     }
 }
 
-/* The shifted lattice: hidden means Gaussian, t of the last row Gaussian and weighted back. */
-static void draw_means(grid_job *job, int replicate)
-{
-    double shift[CELLS], u[CELLS], x[2];
-    int rows = job->p - 1, dims = 2;
-    for (int r = 0; r < rows; r++) dims += job->overlap[r] > 0 ? 2 : 0;
-    stair_rng_uniforms(job->rule->seed + 5, STAIR_RNG_SHIFT, (uint64_t)replicate, dims, shift);
-    for (size_t n = 0; n < job->means; n++) {
-        stair_qmc_point(dims, job->means, n, shift, u);
-        job->share[n] = 1 / (double)job->means;
-        for (int k = 0; k < 2; k++) {
-            double t = stair_qmc_normal(u[k]);
-            x[k] = WIDE * t;
-            job->share[n] *= WIDE * exp(0.5 * (t * t - x[k] * x[k]));
-        }
-        set_last_mean(job, n, x[0], x[1]);
-        for (int r = 0, at = 2; r < rows; r++)
-            for (int k = 0; k < 2 && job->overlap[r] > 0; k++)
-                job->mean[n * (size_t)(job->p * 2) + (size_t)(2 * r + k)] =
-                    sqrt(job->overlap[r]) * stair_qmc_normal(u[at++]);
-    }
-}
-
-static stair_status make_means(stair_context *context, grid_job *job, int replicate)
+static stair_status make_means(stair_context *context, grid_job *job)
 {
     size_t size = (size_t)(job->p * 2);
-    job->means = job->deep ? job->rule->means : job->q > 0 ? place_means(job, false) : 1;
+    job->means = job->q > 0 ? place_means(job, false) : 1;
     job->mean = calloc((size + 1) * job->means, sizeof(double));
     if (!job->mean) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
     job->share = job->mean + size * job->means;
     job->share[0] = 1;
-    if (job->deep)
-        draw_means(job, replicate);
-    else if (job->q > 0)
-        place_means(job, true);
+    if (job->q > 0) place_means(job, true);
     return STAIR_OK;
 }
 
@@ -232,8 +180,7 @@ static stair_status seed_nodes(stair_context *context, grid_job *job)
             const double *mean = job->mean + n * (size_t)(hidden + 2);
             stair_rng_normals(7, STAIR_RNG_POINTS, (uint64_t)s, hidden, z);
             for (int k = 0; k < hidden; k++)
-                z[k] =
-                    s || job->deep ? mean[k] + sqrt(job->cov[k / 2 * (job->p + 1)]) * z[k] : job->anchor[k];
+                if (!s) z[k] = job->anchor[k];
             z[hidden] = mean[hidden] + 0.5 * sqrt(job->v);
             z[hidden + 1] = mean[hidden + 1] - 0.4 * sqrt(job->v);
             if (open_at(&local, job->model, z, &job->fibre) != STAIR_OK) continue;
@@ -355,7 +302,7 @@ static stair_status renew_denoiser(stair_context *context, grid_job *job, int r)
     if (r && !(job->denoiser.hidden && stair_hidden_is_random(job->denoiser.hidden))) return STAIR_OK;
     stair_denoiser_destroy(&job->denoiser);
     return stair_denoiser_create(context, job->model, &rule->channel, job->cov,
-                                 fmin(MOST_FINENESS, (job->deep ? DEEP : 1) * rule->fineness), rule->nodes,
+                                 fmin(MOST_FINENESS, rule->fineness), rule->nodes,
                                  rule->seed + 1000 * (uint64_t)r, &job->denoiser);
 }
 
@@ -363,13 +310,13 @@ static stair_status replicate(stair_context *context, grid_job *job, int r)
 {
     STAIR_TRY(renew_denoiser(context, job, r));
     double steepest = job->denoiser.hidden ? stair_hidden_steepest(job->denoiser.hidden) : STEEPEST;
-    job->label_step = LABEL_STEP * sqrt(job->v) / (steepest * (job->deep ? DEEP : 1) * job->rule->fineness);
+    job->label_step = LABEL_STEP * sqrt(job->v) / (steepest * job->rule->fineness);
     job->mean_offset = 0.5 * (r % 2);
     job->label_offset = 0.5 * ((r ^ r >> 1) % 2);
     job->turn = TURN + 0.2 * (r / 4);
     job->row = job->out->sample + r * job->out->count;
     stair_node_set_clear(&job->nodes);
-    STAIR_TRY(make_means(context, job, r));
+    STAIR_TRY(make_means(context, job));
     stair_status status = integrate(context, job);
     free(job->mean);
     job->mean = NULL;
@@ -380,7 +327,7 @@ static stair_status replicate(stair_context *context, grid_job *job, int r)
 /* Interlaced grids; where anything is random more of them, for their spread is the error. */
 static int replicates_of(const grid_job *job)
 {
-    int wanted = (job->p - 1) * job->m > 2 || job->deep ? 8 : 2;
+    int wanted = (job->p - 1) * job->m > 2 ? 8 : 2;
     return wanted < job->rule->replicates ? wanted : job->rule->replicates;
 }
 
@@ -408,8 +355,6 @@ stair_status stair_label_grid_evaluate(stair_context *context, const stair_model
     if (!job) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
     *job = (grid_job){.model = model, .rule = rule, .out = outer, .p = p, .m = m, .q = q[p * p - 1]};
     for (int i = 0; i < p * p; i++) job->cov[i] = (i % (p + 1) == 0) - q[i];
-    for (int i = 0; i < p; i++) job->overlap[i] = q[i * (p + 1)];
-    job->deep = is_deep(p, q);
     job->v = job->cov[p * p - 1] + model->info.prenoise;
     job->mean_step = MEAN_STEP / rule->fineness;
     job->cut = CUT * pow(10, -4 * rule->fineness * rule->fineness);

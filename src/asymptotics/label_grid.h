@@ -4,10 +4,8 @@
 
 #include "asymptotics/expectation.h"
 
-/* Whether the labels of this model are a plane, and q (P, P) diagonal; beyond the last row
- * only where hidden.h serves and the rule has means. */
-bool stair_label_grid_fits(stair_context *context, const stair_model *model, const stair_outer_rule *rule,
-                           const double *q);
+/* Whether the labels of this model are a plane, and q (P, P) is zero but for its last entry. */
+bool stair_label_grid_fits(stair_context *context, const stair_model *model, const double *q);
 
 /* As stair_outer_evaluate; the replicates are interlaced grids. */
 stair_status stair_label_grid_evaluate(stair_context *context, const stair_model *model,

@@ -8,6 +8,7 @@
  * stable (perfect.c) unless alpha(v) was larger before. */
 #include "asymptotics/asymptotics.h"
 #include "asymptotics/perfect.h"
+#include "asymptotics/staircase.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -32,6 +33,7 @@ typedef struct {
     int capacity, *count;
     walk_point top;   /* largest alpha so far */
     bool jumping;     /* alpha(v) is below it */
+    stair_mark *marks; /* (capacity) or NULL: where branches begin; then the last branch is not walked */
 } staircase;
 
 static walk_point as_walk(double v, const stair_branch_point *point)
@@ -241,12 +243,18 @@ static stair_status climb(staircase *s, int steps)
 {
     STAIR_TRY(first_step(s));
     if (!isfinite(s->top.alpha)) return STAIR_OK;
-    double mean = 1;
+    double mean = 1, q[STAIR_SQUARE];
     for (int done = 1; done < steps || steps == 0; done++) {
         bool found;
         int learned = s->b->learned;
+        stair_branch_overlap(s->b, q);
         stair_branch_learn(s->b, s->point->leading.x, 0.1);
         double start = (learned * mean + (s->b->learned - learned)) / s->b->learned;
+        if (s->marks) {
+            s->marks[*s->count - 1] = (stair_mark){.branch = *s->b, .v = start};
+            memcpy(s->marks[*s->count - 1].q, q, sizeof q);
+            if (!s->b->kernel) return STAIR_OK;
+        }
         int before = *s->count;
         STAIR_TRY(walk(s, start, &found));
         if (!found && s->b->kernel) return never_learned(s);
@@ -257,12 +265,12 @@ static stair_status climb(staircase *s, int steps)
     return STAIR_OK;
 }
 
-stair_status stair_threshold(stair_context *context, const stair_model *model, const stair_asymptotics_options *options,
-                             int steps, int capacity, stair_step *list, int *count)
+static stair_status find(stair_context *context, const stair_model *model, const stair_asymptotics_options *options, int steps,
+                         int capacity, stair_step *list, stair_mark *marks, int *count)
 {
     *count = 0;
     STAIR_TRY(stair_asymptotics_check(context, options));
-    staircase s = {.options = options, .list = list, .capacity = capacity, .count = count};
+    staircase s = {.options = options, .list = list, .marks = marks, .capacity = capacity, .count = count};
     s.b = malloc(sizeof *s.b);
     s.point = malloc(sizeof *s.point);
     stair_status status = s.b && s.point ? STAIR_OK : stair_fail(context, STAIR_NO_MEMORY, "out of memory");
@@ -273,4 +281,16 @@ stair_status stair_threshold(stair_context *context, const stair_model *model, c
     free(s.b);
     free(s.point);
     return status;
+}
+
+stair_status stair_threshold(stair_context *context, const stair_model *model, const stair_asymptotics_options *options,
+                             int steps, int capacity, stair_step *list, int *count)
+{
+    return find(context, model, options, steps, capacity, list, NULL, count);
+}
+
+stair_status stair_staircase_marks(stair_context *context, const stair_model *model, const stair_asymptotics_options *options,
+                                   int capacity, stair_step *list, stair_mark *marks, int *count)
+{
+    return find(context, model, options, 0, capacity, list, marks, count);
 }

@@ -21,8 +21,6 @@
 #define COARSER  7    /* times the precision is what the way is looked for with */
 #define SCOUT    5e-3 /* and a precision that is always enough for that */
 #define LEAST_FINENESS 0.65
-#define MEANS       1024.0 /* of one replicate at precision 1e-3 */
-#define MEANS_FROM  1e-3
 #define NODES       64.0 /* hidden nodes of half a rule, times the precision */
 #define LEAST_NODES 1024.0
 #define MOST_NODES  262144.0
@@ -67,7 +65,6 @@ static stair_outer_rule rule_for(const stair_asymptotics_options *o, double prec
     if (o->points) all = fmin(all, (double)o->points);
     rule.points = power_of_two(all / o->replicates);
     rule.fineness = fmax(LEAST_FINENESS, sqrt(-log10(precision) / 4));
-    if (precision <= MEANS_FROM) rule.means = power_of_two(MEANS * pow(1e-3 / precision, 0.6)); /* before that samples do it */
     rule.nodes = power_of_two(fmin(MOST_NODES, fmax(LEAST_NODES, NODES / precision)));
     rule.channel.precision = o->inner > 0 ? o->inner : fmin(1e-2, 3 * o->precision);
     rule.channel.seed = o->seed;
@@ -186,7 +183,6 @@ static stair_status run(stair_branch *b, const stair_asymptotics_options *o, dou
     for (int round = 0; round < rounds && !strcmp(point->stop, "converged") && worst(p, point) > precision; round++) {
         b->fine.points *= 4; /* the error asked for was missed: more samples, from where we are */
         b->coarse.points *= 4;
-        b->fine.means *= 4;
         b->fine.fineness *= 1.1;
         STAIR_TRY(climb(b, alpha, point));
     }

@@ -165,7 +165,7 @@ static void grid_agrees_with_samples_and_channel(void **state)
     assert_int_equal(stair_model_create(context, "attention:layers=2,skip=1", &model), STAIR_OK);
     assert_int_equal(stair_outer_create(context, model, 1, 16, &grid), STAIR_OK);
     assert_int_equal(stair_outer_create(context, model, 1, 16, &samples), STAIR_OK);
-    assert_true(stair_label_grid_fits(context, model, &rule, q));
+    assert_true(stair_label_grid_fits(context, model, q));
     assert_int_equal(stair_label_grid_evaluate(context, model, &rule, q, first, &grid), STAIR_OK);
     rule.sampled = true;
     rule.fineness = 0; /* posteriors by the channel */

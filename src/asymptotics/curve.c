@@ -1,0 +1,471 @@
+/* Between two steps the fixed points of state evolution are one smooth branch: it is solved at a few places and the
+ * overlaps at any alpha are read off a fit, instead of solving each alpha anew.
+ *
+ * A branch is parametrised by the mean v of the eigenvalues of V = 1 - Q on what is learned; solving at given v has no
+ * critical slowing down.  From v_0 at its step on, v = v_0 cos^2(x): x is like the square root of the new overlap at
+ * one end and like that of what is left at the other, which is how the branch is not smooth in Q.  Its ends are
+ * steps and known well.  Fitted are polynomials in x to the entries
+ * of log(V/v), and to log alpha, or, where the branch ends in perfect recovery at alpha_p, to log((alpha_p - alpha)/v),
+ * which is continued as a constant below the last node.  Nodes have independent random numbers; the degree grows until
+ * the fit agrees with their errors, and the quoted error has two parts, what the errors of the nodes leave and what one
+ * degree more would change.
+ *
+ * Where alpha does not grow along a branch, or a step is a jump, there is no curve and STAIR_UNSUPPORTED is returned. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "asymptotics/asymptotics.h"
+#include "asymptotics/perfect.h"
+#include "asymptotics/staircase.h"
+#include "core/matrix.h"
+
+#define MOST_NODES  16
+#define MOST_TERMS  12
+#define MOST_STEPS  16
+#define NOISY_NODES 9   /* of a branch that is sampled; MOST_NODES where nodes are cheap */
+#define CHEAP       2   /* replicates of a rule without random numbers: a grid of labels */
+#define FINER       1.2 /* fineness from grid to grid, */
+#define FINER_GRIDS 4   /* at most so often, */
+#define GRID_SHARE  0.2 /* until the error is that part of what is wanted */
+#define DOUBT       2.5 /* standard deviations by which chi^2 of a good fit may exceed its mean */
+#define RATE        0.75 /* errors fall like samples^-RATE */
+#define MOST_MORE   16.0 /* times the samples of the first solve */
+#define LAST_REST   3.0 /* v of the last node before perfect recovery, in units of the precision */
+#define BEYOND      1.05 /* the last branch is followed to that much more than the largest alpha */
+#define CHECKS      400
+
+typedef struct {
+    double v, x, alpha, error;
+    double shape[STAIR_SQUARE];       /* (d, d): log(V/v) */
+    double shape_error[STAIR_SQUARE];
+} curve_node;
+
+typedef struct {
+    int terms;
+    double coefficient[MOST_TERMS];
+    double covariance[MOST_TERMS * MOST_TERMS];
+    int more_terms; /* of the next larger fit, 0: none */
+    double more[MOST_TERMS];
+} curve_fit;
+
+typedef struct {
+    int learned;
+    double axes[STAIR_SQUARE];   /* (P, learned) */
+    double from, to;             /* alpha */
+    double start;                /* v_0 */
+    double x_to;                 /* x of the last node */
+    double limit;                /* alpha of perfect recovery at x = pi/2, or 0 */
+    curve_fit alpha;
+    curve_fit shape[STAIR_MAX_INDICES * (STAIR_MAX_INDICES + 1) / 2];
+} curve_branch;
+
+struct stair_curve {
+    int p;
+    stair_step steps[MOST_STEPS];
+    int step_count;
+    curve_branch *branches;
+    int branch_count;
+};
+
+/* ---- fits ------------------------------------------------------------------------------------- */
+
+static void chebyshev(double z, int terms, double *t)
+{
+    for (int k = 0; k < terms; k++) t[k] = k == 0 ? 1 : k == 1 ? z : 2 * z * t[k - 1] - t[k - 2];
+}
+
+static double place(const curve_branch *c, double x) { return 2 * fmin(x, c->x_to) / c->x_to - 1; }
+
+static double mean_at(const curve_branch *c, double x) { return c->start * cos(x) * cos(x); }
+static double place_of(const curve_branch *c, double v) { return acos(sqrt(fmin(1, v / c->start))); }
+
+/* Weighted least squares; chi^2 is returned. */
+static double fit_terms(int n, const double *z, const double *value, const double *error, int terms, double *coefficient,
+                        double *covariance)
+{
+    double normal[MOST_TERMS * MOST_TERMS] = {0}, right[MOST_TERMS] = {0}, t[MOST_TERMS], chi = 0;
+    for (int i = 0; i < n; i++) {
+        double weight = 1 / (error[i] * error[i]);
+        chebyshev(z[i], terms, t);
+        for (int a = 0; a < terms; a++) {
+            right[a] += weight * t[a] * value[i];
+            for (int b = 0; b < terms; b++) normal[a * terms + b] += weight * t[a] * t[b];
+        }
+    }
+    for (int a = 0; a < terms * terms; a++) covariance[a] = a % (terms + 1) == 0;
+    if (!stair_matrix_solve(terms, normal, terms, covariance, NULL)) return INFINITY;
+    for (int a = 0; a < terms; a++) {
+        coefficient[a] = 0;
+        for (int b = 0; b < terms; b++) coefficient[a] += covariance[a * terms + b] * right[b];
+    }
+    for (int i = 0; i < n; i++) {
+        double miss = value[i];
+        chebyshev(z[i], terms, t);
+        for (int a = 0; a < terms; a++) miss -= coefficient[a] * t[a];
+        chi += miss * miss / (error[i] * error[i]);
+    }
+    return chi;
+}
+
+/* The smallest good degree, and the next one beside it. */
+static void fit_nodes(int n, const double *z, const double *value, const double *error, curve_fit *fit)
+{
+    double unused[MOST_TERMS * MOST_TERMS];
+    int most = n - 1 < MOST_TERMS ? n - 1 : MOST_TERMS;
+    for (fit->terms = most < 3 ? most : 3;; fit->terms++) {
+        double chi = fit_terms(n, z, value, error, fit->terms, fit->coefficient, fit->covariance);
+        int freedom = n - fit->terms;
+        if (fit->terms >= most || chi <= freedom + DOUBT * sqrt(2 * freedom)) break;
+    }
+    fit->more_terms = fit->terms < most ? fit->terms + 1 : 0;
+    if (fit->more_terms) fit_terms(n, z, value, error, fit->more_terms, fit->more, unused);
+}
+
+static double fit_value(const curve_fit *fit, double z)
+{
+    double t[MOST_TERMS], sum = 0;
+    chebyshev(z, fit->terms, t);
+    for (int a = 0; a < fit->terms; a++) sum += fit->coefficient[a] * t[a];
+    return sum;
+}
+
+static double fit_error(const curve_fit *fit, double z)
+{
+    double t[MOST_TERMS], square = 0, other = 0;
+    chebyshev(z, fit->more_terms > fit->terms ? fit->more_terms : fit->terms, t);
+    for (int a = 0; a < fit->terms; a++)
+        for (int b = 0; b < fit->terms; b++) square += t[a] * t[b] * fit->covariance[a * fit->terms + b];
+    for (int a = 0; a < fit->more_terms; a++) other += t[a] * fit->more[a];
+    return hypot(sqrt(fmax(0, square)), fit->more_terms ? other - fit_value(fit, z) : 0);
+}
+
+/* ---- a branch --------------------------------------------------------------------------------- */
+
+static double alpha_at(const curve_branch *c, double x)
+{
+    double value = exp(fit_value(&c->alpha, place(c, x)));
+    return c->limit > 0 ? c->limit - mean_at(c, x) * value : value;
+}
+
+static double alpha_error_at(const curve_branch *c, double x)
+{
+    double relative = fit_error(&c->alpha, place(c, x));
+    return relative * (c->limit > 0 ? c->limit - alpha_at(c, x) : alpha_at(c, x));
+}
+
+static int packed(int i, int j) { return i >= j ? i * (i + 1) / 2 + j : j * (j + 1) / 2 + i; }
+
+/* V (d, d) at x: the exponential of the fitted logarithm, with its mean eigenvalue made v. */
+static void rest_at(const curve_branch *c, double x, double *v)
+{
+    int d = c->learned;
+    double shape[STAIR_SQUARE] = {0}, values[STAIR_MAX_INDICES], vectors[STAIR_SQUARE], mean = 0;
+    for (int i = 0; i < d; i++)
+        for (int j = 0; j < d; j++) shape[i * d + j] = fit_value(&c->shape[packed(i, j)], place(c, x));
+    stair_matrix_eigen(d, shape, values, vectors);
+    for (int k = 0; k < d; k++) mean += (values[k] = exp(values[k])) / d;
+    for (int i = 0; i < d; i++)
+        for (int j = 0; j < d; j++) {
+            v[i * d + j] = 0;
+            for (int k = 0; k < d; k++)
+                v[i * d + j] += vectors[i * d + k] * fmin(1, mean_at(c, x) * values[k] / mean) * vectors[j * d + k];
+        }
+}
+
+/* out (P, P) = sum over the learned axes of a (d, d) */
+static void lift(const curve_branch *c, int p, const double *a, double *out)
+{
+    int d = c->learned;
+    for (int i = 0; i < p; i++)
+        for (int j = 0; j < p; j++) {
+            out[i * p + j] = 0;
+            for (int k = 0; k < d; k++)
+                for (int l = 0; l < d; l++) out[i * p + j] += c->axes[i * d + k] * a[k * d + l] * c->axes[j * d + l];
+        }
+}
+
+static void overlap_at(const curve_branch *c, int p, double x, double *q)
+{
+    double v[STAIR_SQUARE];
+    rest_at(c, x, v);
+    for (int i = 0; i < c->learned * c->learned; i++) v[i] = (i % (c->learned + 1) == 0) - v[i];
+    lift(c, p, v, q);
+}
+
+/* x where the branch has this alpha. */
+static double solve_for(const curve_branch *c, double alpha)
+{
+    double low = 0, high = c->limit > 0 ? M_PI_2 : c->x_to;
+    for (int k = 0; k < 100; k++) {
+        double middle = 0.5 * (low + high);
+        *(alpha_at(c, middle) < alpha ? &low : &high) = middle;
+    }
+    return 0.5 * (low + high);
+}
+
+/* The error of alpha moves the point along the branch; those of the shape move it beside. */
+static void overlap_errors(const curve_branch *c, int p, double x, double *error)
+{
+    int d = c->learned;
+    double end = c->limit > 0 ? M_PI_2 : c->x_to, low = fmax(x - 1e-4 * end, 0), high = fmin(x + 1e-4 * end, end);
+    double near[STAIR_SQUARE], far[STAIR_SQUARE], v[STAIR_SQUARE], beside[STAIR_SQUARE];
+    double slope = fabs(alpha_at(c, high) - alpha_at(c, low)), move = slope > 0 ? alpha_error_at(c, x) / slope : INFINITY;
+    overlap_at(c, p, low, near);
+    overlap_at(c, p, high, far);
+    rest_at(c, x, v);
+    for (int i = 0; i < d; i++)
+        for (int j = 0; j < d; j++)
+            v[i * d + j] = sqrt(v[i * d + i] * v[j * d + j]) * fit_error(&c->shape[packed(i, j)], place(c, x));
+    lift(c, p, v, beside);
+    for (int i = 0; i < p * p; i++) error[i] = fmin(1, hypot((near[i] - far[i]) * move, beside[i]));
+}
+
+static bool grows(const curve_branch *c)
+{
+    double before = alpha_at(c, 0);
+    for (int k = 1; k <= CHECKS; k++) {
+        double x = c->x_to * k / CHECKS, now = alpha_at(c, x);
+        if (!(now > before - alpha_error_at(c, x))) return false;
+        before = fmax(before, now);
+    }
+    return true;
+}
+
+/* ---- nodes ------------------------------------------------------------------------------------ */
+
+/* log(V/v) on the learned axes from q (P, P) */
+static void shape_of(const curve_branch *c, int p, const double *q, curve_node *node)
+{
+    int d = c->learned;
+    double v[STAIR_SQUARE] = {0}, values[STAIR_MAX_INDICES], vectors[STAIR_SQUARE], mean = 0;
+    for (int k = 0; k < d; k++)
+        for (int l = 0; l < d; l++) {
+            v[k * d + l] = k == l;
+            for (int i = 0; i < p; i++)
+                for (int j = 0; j < p; j++) v[k * d + l] -= c->axes[i * d + k] * q[i * p + j] * c->axes[j * d + l];
+        }
+    stair_matrix_eigen(d, v, values, vectors);
+    for (int k = 0; k < d; k++) mean += (values[k] = fmax(values[k], 1e-15)) / d;
+    for (int i = 0; i < d; i++)
+        for (int j = 0; j < d; j++) {
+            node->shape[i * d + j] = 0;
+            for (int k = 0; k < d; k++) node->shape[i * d + j] += vectors[i * d + k] * log(values[k] / mean) * vectors[j * d + k];
+        }
+    node->v = mean;
+    node->x = place_of(c, mean);
+}
+
+static double largest(int n, const double *a)
+{
+    double most = 0;
+    for (int i = 0; i < n; i++) most = fmax(most, fabs(a[i]));
+    return most;
+}
+
+static void read_node(const curve_branch *c, int p, const stair_branch_point *point, curve_node *node)
+{
+    int d = c->learned;
+    shape_of(c, p, point->q, node);
+    node->alpha = point->alpha;
+    node->error = fmax(point->alpha_error, 1e-7 * point->alpha);
+    double least = exp(-largest(d * d, node->shape)) * node->v;
+    for (int i = 0; i < d * d; i++) node->shape_error[i] = fmax(1e-6, largest(p * p, point->q_error) / least);
+}
+
+/* One fixed point, with as many samples as its error of alpha needs. */
+static stair_status solve_node(stair_branch *b, const curve_branch *c, double v, double wanted, uint64_t seed,
+                               stair_branch_point *point, curve_node *node)
+{
+    stair_outer_rule fine = b->fine;
+    int p = b->model->info.indices;
+    b->fine.seed = b->coarse.seed = seed;
+    STAIR_TRY(stair_branch_at_mean(b, v, true, point));
+    double more = fmin(MOST_MORE, pow(point->alpha_error / wanted, 1 / RATE));
+    for (int k = 0; k < FINER_GRIDS && point->replicates <= CHEAP && point->alpha_error > GRID_SHARE * wanted; k++) {
+        b->fine.fineness *= FINER;
+        STAIR_TRY(stair_branch_at_mean(b, v, true, point));
+    }
+    if (point->replicates > CHEAP && more > 1.4) {
+        while (more > 1.4) {
+            b->fine.points *= 2;
+            more /= 2;
+        }
+        STAIR_TRY(stair_branch_at_mean(b, v, true, point));
+    }
+    b->fine = fine;
+    read_node(c, p, point, node);
+    return strcmp(point->stop, "converged") ? stair_fail(b->context, STAIR_UNSUPPORTED, "no fixed point with mean 1 - Q = %g", v)
+                                            : STAIR_OK;
+}
+
+/* Fits to the nodes; false where a node is beyond perfect recovery or alpha does not grow. */
+static bool fit_branch(curve_branch *c, int n, const curve_node *node)
+{
+    double z[MOST_NODES + 2], value[MOST_NODES + 2], error[MOST_NODES + 2];
+    int used = 0, d = c->learned;
+    for (int i = 0; i < n; i++) {
+        double gap = c->limit > 0 ? (c->limit - node[i].alpha) / node[i].v : node[i].alpha;
+        double scale = c->limit > 0 ? c->limit - node[i].alpha : node[i].alpha;
+        if (!(gap > 0) || node[i].error > 0.5 * scale) continue; /* too close to perfect recovery to tell */
+        z[used] = place(c, node[i].x);
+        value[used] = log(gap);
+        error[used++] = node[i].error / scale;
+    }
+    if (used < 3) return false;
+    fit_nodes(used, z, value, error, &c->alpha);
+    for (int k = 0; k < d; k++)
+        for (int l = 0; l <= k; l++) {
+            for (int i = 0; i < n; i++) {
+                z[i] = place(c, node[i].x);
+                value[i] = node[i].shape[k * d + l];
+                error[i] = node[i].shape_error[k * d + l];
+            }
+            fit_nodes(n, z, value, error, &c->shape[packed(k, l)]);
+        }
+    return grows(c);
+}
+
+typedef struct {
+    stair_context *context;
+    const stair_model *model;
+    const stair_asymptotics_options *options;
+    double most_alpha;
+    stair_curve *curve;
+    stair_mark *marks;
+    stair_branch_point *point;
+} curve_job;
+
+static void end_node(const curve_branch *c, int p, const stair_step *step, const double *q, curve_node *node)
+{
+    shape_of(c, p, q, node);
+    node->alpha = step->alpha;
+    node->error = fmax(step->error, 1e-7 * step->alpha);
+    for (int i = 0; i < c->learned * c->learned; i++) node->shape_error[i] = fmax(1e-5, 10 * step->error / step->alpha);
+}
+
+/* Where the last branch may stop: at perfect recovery, or beyond the largest alpha that is asked for. */
+static stair_status last_mean(curve_job *job, curve_branch *c, stair_branch *b, double start, double *end)
+{
+    stair_perfect limit;
+    *end = LAST_REST * job->options->precision;
+    if (!b->kernel && job->model->info.prenoise == 0 && !job->model->info.output_noisy) {
+        STAIR_TRY(stair_perfect_find(job->context, job->model, &b->symmetry, 256, 2, job->options->seed, &limit));
+        c->limit = limit.alpha;
+        if (*end < 0.5 * start) return STAIR_OK;
+    }
+    stair_branch copy = *b;
+    for (*end = 0.7 * start; *end > 1e-6; *end *= 0.7) {
+        STAIR_TRY(stair_branch_at_mean(&copy, *end, false, job->point));
+        if (job->point->alpha > BEYOND * job->most_alpha) return STAIR_OK;
+    }
+    return STAIR_OK;
+}
+
+/* Branch k, from its step to the next one or to the end. */
+static stair_status make_branch(curve_job *job, int k)
+{
+    stair_curve *curve = job->curve;
+    curve_branch *c = &curve->branches[k];
+    stair_branch *b = &job->marks[k].branch;
+    int p = curve->p, count = 0;
+    double end;
+    curve_node node[MOST_NODES + 2];
+    bool last = k + 1 == curve->branch_count;
+    c->learned = b->learned;
+    memcpy(c->axes, b->axes, sizeof c->axes);
+    double start = c->start = job->marks[k].v;
+    end_node(c, p, &curve->steps[k], job->marks[k].q, &node[count++]);
+    if (last) {
+        STAIR_TRY(last_mean(job, c, b, start, &end));
+    } else {
+        end_node(c, p, &curve->steps[k + 1], job->marks[k + 1].q, &node[count++]);
+        end = node[1].v;
+    }
+    c->x_to = place_of(c, end);
+    bool cheap = b->learned == 1 && k == 0;
+    int inside = cheap ? MOST_NODES - 4 : NOISY_NODES;
+    double wanted = job->options->precision * fabs((last && c->limit > 0 ? c->limit : last ? job->most_alpha : curve->steps[k + 1].alpha) - curve->steps[k].alpha) / fmax(0.1, (start - end) * b->learned);
+    for (int i = 0; i < inside; i++) {
+        double angle = M_PI * (last ? i + 1 : i + 0.5) / inside;
+        double x = 0.5 * c->x_to * (1 - cos(angle));
+        STAIR_TRY(solve_node(b, c, mean_at(c, x), wanted, job->options->seed + 7919 * (uint64_t)(16 * k + i + 1), job->point, &node[count++]));
+    }
+    c->from = curve->steps[k].alpha;
+    bool good = fit_branch(c, count, node);
+    c->to = !last ? curve->steps[k + 1].alpha : c->limit > 0 ? c->limit : alpha_at(c, c->x_to);
+    if (getenv("CURVE_DEBUG")) {
+        fprintf(stderr, "branch %d from %g to %g terms %d shape %d good %d wanted %g\n", k, c->from, c->to, c->alpha.terms, c->shape[0].terms, good, wanted);
+        for (int i = 0; i < count; i++) fprintf(stderr, "  v %.5f alpha %.5f(%.5f) fit %.5f(%.5f)\n", node[i].v, node[i].alpha, node[i].error, alpha_at(c, node[i].x), alpha_error_at(c, node[i].x));
+    }
+    return good ? STAIR_OK : stair_fail(job->context, STAIR_UNSUPPORTED, "alpha does not grow along branch %d", k + 1);
+}
+
+static stair_status make(curve_job *job)
+{
+    stair_curve *curve = job->curve;
+    STAIR_TRY(stair_staircase_marks(job->context, job->model, job->options, MOST_STEPS, curve->steps, job->marks,
+                                    &curve->step_count));
+    for (int k = 0; k < curve->step_count && isfinite(curve->steps[k].alpha); k++) {
+        if (curve->steps[k].jump) return stair_fail(job->context, STAIR_UNSUPPORTED, "step %d is a jump", k + 1);
+        curve->branch_count++;
+    }
+    curve->branches = calloc((size_t)(curve->branch_count ? curve->branch_count : 1), sizeof *curve->branches);
+    if (!curve->branches) return stair_fail(job->context, STAIR_NO_MEMORY, "out of memory");
+    for (int k = 0; k < curve->branch_count; k++) STAIR_TRY(make_branch(job, k));
+    return STAIR_OK;
+}
+
+stair_status stair_curve_create(stair_context *context, const stair_model *model, const stair_asymptotics_options *options,
+                                double most_alpha, stair_curve **curve)
+{
+    curve_job job = {.context = context, .model = model, .options = options, .most_alpha = most_alpha};
+    STAIR_TRY(stair_asymptotics_check(context, options));
+    if (options->side > 0) return stair_fail(context, STAIR_UNSUPPORTED, "with side information there are no steps");
+    *curve = job.curve = calloc(1, sizeof **curve);
+    job.marks = calloc(MOST_STEPS, sizeof *job.marks);
+    job.point = malloc(sizeof *job.point);
+    stair_status status = *curve && job.marks && job.point ? STAIR_OK : stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+    if (status == STAIR_OK) {
+        job.curve->p = model->info.indices;
+        status = make(&job);
+    }
+    free(job.marks);
+    free(job.point);
+    if (status != STAIR_OK) stair_curve_destroy(curve);
+    return status;
+}
+
+void stair_curve_destroy(stair_curve **curve)
+{
+    if (!*curve) return;
+    free((*curve)->branches);
+    free(*curve);
+    *curve = NULL;
+}
+
+const char *stair_curve_at(const stair_curve *curve, double alpha, double *q, double *q_error)
+{
+    int p = curve->p, k = curve->branch_count - 1;
+    const curve_branch *last = curve->branch_count ? &curve->branches[k] : NULL;
+    bool perfect = last && last->limit > 0 && alpha >= last->limit;
+    while (k >= 0 && alpha <= curve->branches[k].from) k--;
+    for (int i = 0; i < p * p; i++) {
+        q[i] = perfect && i % (p + 1) == 0;
+        q_error[i] = 0;
+    }
+    if (perfect) return "perfect";
+    if (k < 0) return "converged";
+    const curve_branch *c = &curve->branches[k];
+    double x = solve_for(c, alpha);
+    overlap_at(c, p, x, q);
+    overlap_errors(c, p, x, q_error);
+    return "converged";
+}
+
+const stair_step *stair_curve_steps(const stair_curve *curve, int *count)
+{
+    *count = curve->step_count;
+    return curve->steps;
+}
