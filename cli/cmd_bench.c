@@ -69,13 +69,13 @@ static const cli_column staircase_columns[] = {
 };
 enum { STAIRCASE_COLUMNS = sizeof staircase_columns / sizeof *staircase_columns };
 
-static stair_status bench_staircase(cli_request *request, cli_report *report, int *failed)
+static stair_status time_staircase(cli_request *request, bool curves, cli_report *report, int *failed)
 {
     stair_staircase_row rows[MOST_ROWS];
     int count = 0;
     cli_progress progress;
     progress_start(&progress, request->context, request->options.quiet);
-    stair_status status = stair_bench_staircase(request->context, MOST_ROWS, rows, &count);
+    stair_status status = stair_bench_staircase(request->context, curves, MOST_ROWS, rows, &count);
     progress_finish(&progress);
     STAIR_TRY(status);
     for (int i = 0; i < count; i++) {
@@ -90,6 +90,16 @@ static stair_status bench_staircase(cli_request *request, cli_report *report, in
                                                   {.truth = r->passed}}));
     }
     return STAIR_OK;
+}
+
+static stair_status bench_staircase(cli_request *request, cli_report *report, int *failed)
+{
+    return time_staircase(request, false, report, failed);
+}
+
+static stair_status bench_curves(cli_request *request, cli_report *report, int *failed)
+{
+    return time_staircase(request, true, report, failed);
 }
 
 static const cli_column amp_columns[] = {
@@ -148,6 +158,7 @@ static const struct {
 } benches[] = {
     {"channel", columns, COLUMNS, bench},
     {"staircase", staircase_columns, STAIRCASE_COLUMNS, bench_staircase},
+    {"curves", staircase_columns, STAIRCASE_COLUMNS, bench_curves},
     {"amp", amp_columns, AMP_COLUMNS, bench_amp},
 };
 enum { BENCHES = sizeof benches / sizeof *benches };
@@ -176,14 +187,14 @@ static const char *const names[] = {"points", "threads", "json", "csv", "out",
 
 const cli_command command_bench = {
     .name = "bench",
-    .words = "[channel|staircase|amp]",
+    .words = "[channel|staircase|curves|amp]",
     .summary = "Verify, then time: the channel in units of one vector exp, the staircase, GAMP",
     .details = "Costs are ratios to one exp of a vector loop timed in the same run, so they carry over\n"
                "from machine to machine; `exps needed` counts the integrand's own and `ratio` says how far\n"
-               "the cost is from it.  For amp, times of one iteration are split into products with X, drawing X, denoising and\n"
+               "the cost is from it.  `curves` times the curves of overlaps, which takes minutes.  For amp, times of one iteration are split into products with X, drawing X, denoising and\n"
                "the rest (processor seconds), and reading X alone is timed beside.  The exit status is 1 when an error\n"
                "or a limit is missed.\n",
-    .examples = "stair bench channel\nstair bench channel --points 64 --json\nstair bench staircase\nstair bench amp --threads 2\n",
+    .examples = "stair bench channel\nstair bench channel --points 64 --json\nstair bench staircase\nstair bench curves --threads 2\nstair bench amp --threads 2\n",
     .options = names,
     .most_words = 1,
     .defaults = defaults,

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define MOST_SHOWN 8
+#define CURVE_FROM 12 /* alphas */
 enum { MODEL, ALPHA, START, Q, Q_ERROR, ITERATIONS, RESIDUAL, STOP, BAYES, PLUGIN, GIBBS, WEIGHTS, BAYES_ERROR, PLUGIN_ERROR, FIXED };
 enum { COLUMNS = FIXED + MOST_SHOWN };
 
@@ -27,6 +28,7 @@ typedef struct {
     size_t cells, starts, alphas;
     bool first_informed;
     size_t missed;
+    stair_curve *curve; /* of the model at hand, NULL: each alpha is solved */
 } evolve_job;
 
 static void defaults(cli_options *o)
@@ -98,8 +100,12 @@ static stair_status compute(evolve_job *job, const stair_model *model, size_t r)
     if (before && head->informed == 0 && ((const point_head *)before)->alpha <= head->alpha &&
         ((const point_head *)before)->stop == 0)
         from = before + sizeof *head / sizeof(double);
-    stair_status status =
-        stair_evolve(job->request->context, model, &how, head->alpha, head->informed != 0, from, &result);
+    stair_status status;
+    if (job->curve && head->informed == 0) {
+        result.stop = stair_curve_at(job->curve, head->alpha, result.q, result.q_error);
+        status = stair_errors_at(job->request->context, model, &how, result.q, &result.errors);
+    } else
+        status = stair_evolve(job->request->context, model, &how, head->alpha, head->informed != 0, from, &result);
     if (status != STAIR_OK && status != STAIR_NOT_CONVERGED) return status;
     head->iterations = result.iterations;
     head->residual = result.residual;
@@ -109,6 +115,18 @@ static stair_status compute(evolve_job *job, const stair_model *model, size_t r)
     return STAIR_OK;
 }
 
+/* Many alphas are read off one curve, where the model has one. */
+static stair_status prepare_curve(evolve_job *job, const stair_model *model)
+{
+    const cli_options *o = &job->request->options;
+    stair_asymptotics_options how = asymptotics_wanted(o);
+    double most = 0;
+    if (job->alphas < CURVE_FROM || job->first_informed || o->side > 0) return STAIR_OK;
+    for (size_t a = 0; a < job->alphas; a++) most = fmax(most, o->alpha.values[a]);
+    stair_status status = stair_curve_create(job->request->context, model, &how, most, &job->curve);
+    return status == STAIR_UNSUPPORTED ? STAIR_OK : status;
+}
+
 static stair_status all(evolve_job *job, cli_report *report, cli_progress *progress)
 {
     cli_grid *grid = &job->grid;
@@ -116,7 +134,7 @@ static stair_status all(evolve_job *job, cli_report *report, cli_progress *progr
     for (size_t m = 0; m < grid->models; m++) {
         stair_model *model;
         STAIR_TRY(stair_model_create(job->request->context, grid->specs[m], &model));
-        stair_status status = STAIR_OK;
+        stair_status status = (m + 1) * per_model > grid->done ? prepare_curve(job, model) : STAIR_OK;
         for (size_t r = m * per_model; r < (m + 1) * per_model && status == STAIR_OK; r++) {
             progress_stage(progress, (double)r, 1, (double)grid->rows);
             if (r >= grid->done) {
@@ -126,6 +144,7 @@ static stair_status all(evolve_job *job, cli_report *report, cli_progress *progr
             if (status == STAIR_OK)
                 status = write_point(job, report, grid->specs[m], grid_row(grid, r), stair_model_describe(model).indices);
         }
+        stair_curve_destroy(&job->curve);
         stair_model_destroy(&model);
         STAIR_TRY(status);
     }
@@ -168,7 +187,9 @@ const cli_command command_evolve = {
     .summary = "State evolution over alpha: overlaps and errors, from each start",
     .details = "Uninformed is what message passing reaches with vanishing side information; informed starts\n"
                "from the truth.  Where they differ, learning is hard.  Errors: Bayes, plug-in (label of the\n"
-               "mean), Gibbs (twice Bayes), weights (1 - |Q|^2/P).  --side gives side information lambda.\n",
+               "mean), Gibbs (twice Bayes), weights (1 - |Q|^2/P).  --side gives side information lambda.\n"
+               "From 12 values of alpha on, those without knowledge are read off the branches between the\n"
+               "steps, each solved at a few places; where a branch folds back every alpha is solved.\n",
     .examples = "stair evolve attention:layers=2,skip=1 --alpha 0.2:1.2:0.1\n"
                 "stair evolve attention:layers=2 --alpha 0.5 --set skip=0.5,1,2 --from uninformed --json\n",
     .options = names,

@@ -72,8 +72,8 @@ static bool known_overlap(const figure_job *job, double alpha, double *q, double
     return true;
 }
 
-static stair_status one_point(figure_job *job, int i, const stair_asymptotics_options *how, const double *from, double *q,
-                              bool *usable)
+static stair_status one_point(figure_job *job, int i, const stair_asymptotics_options *how, const stair_curve *curve,
+                              const double *from, double *q, bool *usable)
 {
     stair_context *context = job->request->context;
     int p = job->info.indices;
@@ -81,7 +81,10 @@ static stair_status one_point(figure_job *job, int i, const stair_asymptotics_op
     stair_evolution result = {.q = q, .q_error = error, .stop = "known"};
     if (known_overlap(job, job->alpha[i], q, error))
         STAIR_TRY(stair_errors_at(context, job->model, how, q, &result.errors));
-    else {
+    else if (curve) {
+        stair_curve_at(curve, job->alpha[i], q, error);
+        STAIR_TRY(stair_errors_at(context, job->model, how, q, &result.errors));
+    } else {
         stair_status status = stair_evolve(context, job->model, how, job->alpha[i], false, from, &result);
         if (status != STAIR_OK && status != STAIR_NOT_CONVERGED) return status;
     }
@@ -102,11 +105,16 @@ static stair_status compute(figure_job *job, cli_progress *progress)
     progress_stage(progress, 0, 0.3, 1);
     STAIR_TRY(stair_threshold(job->request->context, job->model, &how, 0, MOST_STEPS, job->steps, &job->step_count));
     choose_alphas(job);
-    for (int i = 0; i < job->point_count; i++) {
+    stair_curve *curve = NULL;
+    stair_status status =
+        stair_curve_create(job->request->context, job->model, &how, job->alpha[job->point_count - 1], &curve);
+    if (status == STAIR_UNSUPPORTED) status = STAIR_OK; /* every alpha is solved */
+    for (int i = 0; i < job->point_count && status == STAIR_OK; i++) {
         progress_stage(progress, 0.3 + 0.7 * i / job->point_count, 0.7 / job->point_count, 1);
-        STAIR_TRY(one_point(job, i, &how, usable ? q[(i + 1) % 2] : NULL, q[i % 2], &usable));
+        status = one_point(job, i, &how, curve, usable ? q[(i + 1) % 2] : NULL, q[i % 2], &usable);
     }
-    return STAIR_OK;
+    stair_curve_destroy(&curve);
+    return status;
 }
 
 static stair_status write_csv(figure_job *job)

@@ -242,12 +242,13 @@ stair_status stair_bench_channel(stair_context *context, size_t points, int capa
 typedef struct {
     char model[96];
     double precision;      /* asked for */
-    double error;          /* reached: largest relative error of a threshold */
-    int steps;
+    double error;          /* reached: largest relative error of a threshold, or error of an overlap */
+    int steps;             /* or points of a curve */
     double seconds, limit; /* wall time; the promised one, or 0 */
     bool passed;
 } stair_staircase_row;
-stair_status stair_bench_staircase(stair_context *context, int capacity, stair_staircase_row *rows, int *count);
+/* `curves`: only the curves of overlaps, which take minutes, instead of the rest. */
+stair_status stair_bench_staircase(stair_context *context, bool curves, int capacity, stair_staircase_row *rows, int *count);
 
 #ifdef __cplusplus
 }

@@ -6,13 +6,19 @@
 #include <string.h>
 #include <time.h>
 
-#include "core/context.h"
+#include "model/model.h"
 
 typedef struct {
     const char *model;
     int steps;
     double precision, limit;
 } staircase_case;
+
+typedef struct {
+    const char *model;
+    int points; /* of alpha, up to `most` */
+    double most, precision, limit;
+} curve_case;
 
 static const staircase_case cases[] = {
     {"attention:layers=1,tokens=2", 0, 1e-3, 0},
@@ -25,6 +31,14 @@ static const staircase_case cases[] = {
     {"attention:layers=2,tokens=2,rank=2", 1, 3e-2, 0},
     {"attention:layers=2,tokens=3,skip=1", 1, 3e-2, 0},
     {"attention:layers=3,tokens=2,skip=1", 2, 5e-2, 0},
+};
+
+static const curve_case curves[] = {
+    {"attention:layers=2,tokens=2,skip=1", 48, 1.2, 1e-2, 0},
+    {"attention:layers=2,tokens=2,skip=1", 48, 1.2, 1e-3, 60},
+    {"attention:layers=2,tokens=2,skip=1,prenoise=0.001", 48, 1.6, 1e-2, 0},
+    {"attention:layers=3,tokens=2,skip=1", 49, 3.0, 1e-2, 0},
+    {"attention:layers=3,tokens=2,skip=1", 49, 3.0, 3e-3, 600},
 };
 
 static double seconds(void)
@@ -53,11 +67,48 @@ static stair_status time_case(stair_context *context, const staircase_case *c, s
     return status;
 }
 
-stair_status stair_bench_staircase(stair_context *context, int capacity, stair_staircase_row *rows, int *count)
+/* Overlaps and errors of prediction at every alpha. */
+static stair_status read_curve(stair_context *context, const stair_model *model, const stair_asymptotics_options *how,
+                               const curve_case *c, const stair_curve *curve, double *worst)
 {
+    int cells = model->info.indices * model->info.indices;
+    double q[STAIR_MAX_INDICES * STAIR_MAX_INDICES], error[STAIR_MAX_INDICES * STAIR_MAX_INDICES];
+    stair_errors errors;
+    for (int k = 0; k < c->points; k++) {
+        stair_curve_at(curve, c->most * (k + 1) / c->points, q, error);
+        STAIR_TRY(stair_errors_at(context, model, how, q, &errors));
+        for (int i = 0; i < cells; i++) *worst = fmax(*worst, error[i]);
+    }
+    return STAIR_OK;
+}
+
+static stair_status time_curve(stair_context *context, const curve_case *c, stair_staircase_row *row)
+{
+    stair_model *model;
+    stair_curve *curve;
+    stair_asymptotics_options how = stair_asymptotics_defaults();
+    how.precision = c->precision;
+    STAIR_TRY(stair_model_create(context, c->model, &model));
+    *row = (stair_staircase_row){.precision = c->precision, .steps = c->points, .limit = c->limit};
+    snprintf(row->model, sizeof row->model, "%s", c->model);
+    double start = seconds();
+    stair_status status = stair_curve_create(context, model, &how, c->most, &curve);
+    if (status == STAIR_OK) {
+        status = read_curve(context, model, &how, c, curve, &row->error);
+        stair_curve_destroy(&curve);
+    }
+    row->seconds = seconds() - start;
+    row->passed = (c->limit == 0 || row->seconds <= c->limit) && row->error <= 3 * c->precision;
+    stair_model_destroy(&model);
+    return status;
+}
+
+stair_status stair_bench_staircase(stair_context *context, bool only_curves, int capacity, stair_staircase_row *rows, int *count)
+{
+    int size = only_curves ? (int)(sizeof curves / sizeof *curves) : (int)(sizeof cases / sizeof *cases);
     *count = 0;
-    for (int k = 0; k < (int)(sizeof cases / sizeof *cases) && k < capacity; k++) {
-        STAIR_TRY(time_case(context, &cases[k], &rows[k]));
+    for (int k = 0; k < size && k < capacity; k++) {
+        STAIR_TRY(only_curves ? time_curve(context, &curves[k], &rows[k]) : time_case(context, &cases[k], &rows[k]));
         *count = k + 1;
     }
     return STAIR_OK;

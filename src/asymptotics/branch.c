@@ -19,7 +19,8 @@
 #define DIFFERENCE 0.05 /* step of the Jacobian, in log Qhat */
 #define LEAST_LOG  -60.0
 #define LOST       -16.0 /* log Qhat of a direction that no longer counts as learned */
-#define LINEAR     5.0  /* times the tolerance: squares of a residual that Newton's step takes care of */
+#define LINEAR     0.2  /* times the tolerance: squares of a residual that Newton's step takes care of */
+#define MIDDLE     8    /* times fewer samples, to come close to the solution of the full rule */
 #define FINER      1.2   /* fineness from grid to grid at Q = 0 */
 #define FINEST     3.0
 
@@ -390,15 +391,16 @@ static void newton_step(const stair_branch *b, const newton *n, const double *to
     }
 }
 
-/* A Newton step with the coarse Jacobian, then Anderson mixing: both on the full rule. */
-static stair_status polish(stair_branch *b, stair_outer *outer, target_spec target, newton *n, stair_branch_point *point)
+/* A Newton step with the coarse Jacobian, then Anderson mixing: both on the rule given. */
+static stair_status polish(stair_branch *b, const stair_outer_rule *rule, stair_outer *outer, target_spec target, newton *n,
+                           stair_branch_point *point)
 {
     map_value at;
     double step[STAIR_SQUARE], next[STAIR_SQUARE];
     int cells = b->learned * b->learned;
     history h = {.cells = cells};
     for (int k = 0;; k++) {
-        STAIR_TRY(map_at(b, &b->fine, outer, target, &at));
+        STAIR_TRY(map_at(b, rule, outer, target, &at));
         point->steps++;
         point->residual = at.residual;
         point->alpha = at.alpha;
@@ -412,6 +414,21 @@ static stair_status polish(stair_branch *b, stair_outer *outer, target_spec targ
         move(b, next, fmin(MOST_MOVE, k > 0 ? fmax(0.2, 20 * at.residual) : 0.5));
         if (has_left(b, target)) return STAIR_OK;
     }
+}
+
+/* To the solution of the full rule, by mean over one with fewer samples: then a single full evaluation is enough. */
+static stair_status refine(stair_branch *b, stair_outer *outer, target_spec target, newton *n, stair_branch_point *point)
+{
+    stair_outer_rule middle = b->fine;
+    middle.points /= MIDDLE;
+    if (target.by_mean && middle.points > b->coarse.points) {
+        map_value at;
+        double step[STAIR_SQUARE];
+        STAIR_TRY(map_at(b, &middle, outer, target, &at));
+        newton_step(b, n, at.image, step);
+        for (int c = 0; c < b->learned * b->learned; c++) b->y[c] += fmax(-1, fmin(1, step[c]));
+    }
+    return polish(b, &b->fine, outer, target, n, point);
 }
 
 /* Where Newton leads from the last evaluation, by the map of replicate r (or their mean): y, and alpha is returned. */
@@ -506,7 +523,7 @@ static stair_status solve(stair_branch *b, target_spec target, bool fine, stair_
     }
     if (status == STAIR_OK && fine && !has_left(b, target)) {
         status = differentiate(b, &outer, target, &n);
-        if (status == STAIR_OK) status = polish(b, &outer, target, &n, point);
+        if (status == STAIR_OK) status = refine(b, &outer, target, &n, point);
     }
     stair_branch_overlap(b, point->q);
     if (status == STAIR_OK && !has_left(b, target)) {
@@ -515,7 +532,7 @@ static stair_status solve(stair_branch *b, target_spec target, bool fine, stair_
         else
             settle_quickly(b, &outer, target, point);
         stair_operator_leading(&outer, &b->symmetry, b->rest, &point->leading);
-        if (point->residual > (!fine ? 10 : target.by_mean ? LINEAR : 1) * b->tolerance) point->stop = "iterations";
+        if (point->residual > (fine ? 1 : 10) * b->tolerance) point->stop = "iterations";
     } else if (status == STAIR_OK)
         point->stop = stair_branch_least(b) > 0.5 ? "zero" : "perfect";
     stair_outer_destroy(&outer);

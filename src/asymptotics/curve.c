@@ -6,9 +6,10 @@
  * one end and like that of what is left at the other, which is how the branch is not smooth in Q.  Its ends are
  * steps and known well.  Fitted are polynomials in x to the entries
  * of log(V/v), and to log alpha, or, where the branch ends in perfect recovery at alpha_p, to log((alpha_p - alpha)/v),
- * which is continued as a constant below the last node.  Nodes have independent random numbers; the degree grows until
- * the fit agrees with their errors, and the quoted error has two parts, what the errors of the nodes leave and what one
- * degree more would change.
+ * which is continued as a constant below the last node.  Nodes have independent random numbers.  That the branch is
+ * smooth is put in as a prior for the coefficients of Chebyshev polynomials, which fall at least like DECAY^k (they do,
+ * by a factor of two and more, on the branches that are known to 1e-5); the error is that of the posterior, and
+ * larger where nodes are off by more than their own.
  *
  * Where alpha does not grow along a branch, or a step is a jump, there is no curve and STAIR_UNSUPPORTED is returned. */
 #include <math.h>
@@ -22,19 +23,26 @@
 #include "core/matrix.h"
 
 #define MOST_NODES  16
-#define MOST_TERMS  12
+#define TERMS       12  /* of a polynomial; term k >= 1 is of the size PRIOR DECAY^(k - 1) or less */
+#define PRIOR       0.3
+#define DECAY       0.4
+#define FREE        10.0
+#define NO_SLOPE    1e-4
 #define MOST_STEPS  16
-#define NOISY_NODES 9   /* of a branch that is sampled; MOST_NODES where nodes are cheap */
+#define NOISY_NODES 7   /* of a branch that is sampled; MOST_NODES where nodes are cheap */
 #define CHEAP       2   /* replicates of a rule without random numbers: a grid of labels */
 #define FINER       1.2 /* fineness from grid to grid, */
 #define FINER_GRIDS 4   /* at most so often, */
+#define LEAST_FINENESS 0.9 /* of the first: coarser ones may agree and be wrong */
 #define GRID_SHARE  0.2 /* until the error is that part of what is wanted */
-#define DOUBT       2.5 /* standard deviations by which chi^2 of a good fit may exceed its mean */
 #define RATE        0.75 /* errors fall like samples^-RATE */
-#define MOST_MORE   16.0 /* times the samples of the first solve */
+#define MOST_MORE   32.0 /* times the samples, at once */
+#define NODE_SHARE  1.0  /* error of a node, relative to the error wanted of the fit */
+#define ENOUGH      1.3  /* times too few samples are left as they are */
 #define LAST_REST   3.0 /* v of the last node before perfect recovery, in units of the precision */
 #define BEYOND      1.05 /* the last branch is followed to that much more than the largest alpha */
 #define CHECKS      400
+#define DOUBT       3.0 /* standard errors by which alpha may seem to fall */
 
 typedef struct {
     double v, x, alpha, error;
@@ -43,11 +51,7 @@ typedef struct {
 } curve_node;
 
 typedef struct {
-    int terms;
-    double coefficient[MOST_TERMS];
-    double covariance[MOST_TERMS * MOST_TERMS];
-    int more_terms; /* of the next larger fit, 0: none */
-    double more[MOST_TERMS];
+    double coefficient[TERMS], covariance[TERMS * TERMS]; /* of Chebyshev polynomials */
 } curve_fit;
 
 typedef struct {
@@ -63,6 +67,7 @@ typedef struct {
 
 struct stair_curve {
     int p;
+    stair_symmetry symmetry;
     stair_step steps[MOST_STEPS];
     int step_count;
     curve_branch *branches;
@@ -71,9 +76,17 @@ struct stair_curve {
 
 /* ---- fits ------------------------------------------------------------------------------------- */
 
-static void chebyshev(double z, int terms, double *t)
+static void chebyshev(double z, double *t)
 {
-    for (int k = 0; k < terms; k++) t[k] = k == 0 ? 1 : k == 1 ? z : 2 * z * t[k - 1] - t[k - 2];
+    for (int k = 0; k < TERMS; k++) t[k] = k == 0 ? 1 : k == 1 ? z : 2 * z * t[k - 1] - t[k - 2];
+}
+
+static double fit_value(const curve_fit *fit, double z)
+{
+    double t[TERMS], sum = 0;
+    chebyshev(z, t);
+    for (int a = 0; a < TERMS; a++) sum += fit->coefficient[a] * t[a];
+    return sum;
 }
 
 static double place(const curve_branch *c, double x) { return 2 * fmin(x, c->x_to) / c->x_to - 1; }
@@ -81,64 +94,41 @@ static double place(const curve_branch *c, double x) { return 2 * fmin(x, c->x_t
 static double mean_at(const curve_branch *c, double x) { return c->start * cos(x) * cos(x); }
 static double place_of(const curve_branch *c, double v) { return acos(sqrt(fmin(1, v / c->start))); }
 
-/* Weighted least squares; chi^2 is returned. */
-static double fit_terms(int n, const double *z, const double *value, const double *error, int terms, double *coefficient,
-                        double *covariance)
-{
-    double normal[MOST_TERMS * MOST_TERMS] = {0}, right[MOST_TERMS] = {0}, t[MOST_TERMS], chi = 0;
-    for (int i = 0; i < n; i++) {
-        double weight = 1 / (error[i] * error[i]);
-        chebyshev(z[i], terms, t);
-        for (int a = 0; a < terms; a++) {
-            right[a] += weight * t[a] * value[i];
-            for (int b = 0; b < terms; b++) normal[a * terms + b] += weight * t[a] * t[b];
-        }
-    }
-    for (int a = 0; a < terms * terms; a++) covariance[a] = a % (terms + 1) == 0;
-    if (!stair_matrix_solve(terms, normal, terms, covariance, NULL)) return INFINITY;
-    for (int a = 0; a < terms; a++) {
-        coefficient[a] = 0;
-        for (int b = 0; b < terms; b++) coefficient[a] += covariance[a * terms + b] * right[b];
-    }
-    for (int i = 0; i < n; i++) {
-        double miss = value[i];
-        chebyshev(z[i], terms, t);
-        for (int a = 0; a < terms; a++) miss -= coefficient[a] * t[a];
-        chi += miss * miss / (error[i] * error[i]);
-    }
-    return chi;
-}
-
-/* The smallest good degree, and the next one beside it. */
+/* Least squares with a prior for the coefficients, the error enlarged where nodes miss the fit by more than theirs. */
 static void fit_nodes(int n, const double *z, const double *value, const double *error, curve_fit *fit)
 {
-    double unused[MOST_TERMS * MOST_TERMS];
-    int most = n - 1 < MOST_TERMS ? n - 1 : MOST_TERMS;
-    for (fit->terms = most < 3 ? most : 3;; fit->terms++) {
-        double chi = fit_terms(n, z, value, error, fit->terms, fit->coefficient, fit->covariance);
-        int freedom = n - fit->terms;
-        if (fit->terms >= most || chi <= freedom + DOUBT * sqrt(2 * freedom)) break;
+    double normal[TERMS * TERMS] = {0}, right[TERMS] = {0}, t[TERMS], chi = 0;
+    for (int a = 0; a < TERMS; a++) {
+        double size = a ? PRIOR * pow(DECAY, a - 1) : FREE;
+        normal[a * (TERMS + 1)] = 1 / (size * size);
     }
-    fit->more_terms = fit->terms < most ? fit->terms + 1 : 0;
-    if (fit->more_terms) fit_terms(n, z, value, error, fit->more_terms, fit->more, unused);
-}
-
-static double fit_value(const curve_fit *fit, double z)
-{
-    double t[MOST_TERMS], sum = 0;
-    chebyshev(z, fit->terms, t);
-    for (int a = 0; a < fit->terms; a++) sum += fit->coefficient[a] * t[a];
-    return sum;
+    for (int i = 0; i < n; i++) {
+        double weight = 1 / (error[i] * error[i]);
+        chebyshev(z[i], t);
+        for (int a = 0; a < TERMS; a++) {
+            right[a] += weight * t[a] * value[i];
+            for (int b = 0; b < TERMS; b++) normal[a * TERMS + b] += weight * t[a] * t[b];
+        }
+    }
+    for (int a = 0; a < TERMS; a++) /* no slope at the step: everything begins like the new overlap, that is like x^2 */
+        for (int b = 0; b < TERMS; b++) normal[a * TERMS + b] += ((a + b) % 2 ? -1.0 : 1.0) * a * a * b * b / (NO_SLOPE * NO_SLOPE);
+    for (int a = 0; a < TERMS * TERMS; a++) fit->covariance[a] = a % (TERMS + 1) == 0;
+    stair_matrix_solve(TERMS, normal, TERMS, fit->covariance, NULL);
+    for (int a = 0; a < TERMS; a++) {
+        fit->coefficient[a] = 0;
+        for (int b = 0; b < TERMS; b++) fit->coefficient[a] += fit->covariance[a * TERMS + b] * right[b];
+    }
+    for (int i = 0; i < n; i++) chi += pow((value[i] - fit_value(fit, z[i])) / error[i], 2);
+    for (int a = 0; a < TERMS * TERMS; a++) fit->covariance[a] *= fmax(1, chi / n);
 }
 
 static double fit_error(const curve_fit *fit, double z)
 {
-    double t[MOST_TERMS], square = 0, other = 0;
-    chebyshev(z, fit->more_terms > fit->terms ? fit->more_terms : fit->terms, t);
-    for (int a = 0; a < fit->terms; a++)
-        for (int b = 0; b < fit->terms; b++) square += t[a] * t[b] * fit->covariance[a * fit->terms + b];
-    for (int a = 0; a < fit->more_terms; a++) other += t[a] * fit->more[a];
-    return hypot(sqrt(fmax(0, square)), fit->more_terms ? other - fit_value(fit, z) : 0);
+    double t[TERMS], square = 0;
+    chebyshev(z, t);
+    for (int a = 0; a < TERMS; a++)
+        for (int b = 0; b < TERMS; b++) square += t[a] * t[b] * fit->covariance[a * TERMS + b];
+    return sqrt(fmax(0, square));
 }
 
 /* ---- a branch --------------------------------------------------------------------------------- */
@@ -227,7 +217,7 @@ static bool grows(const curve_branch *c)
     double before = alpha_at(c, 0);
     for (int k = 1; k <= CHECKS; k++) {
         double x = c->x_to * k / CHECKS, now = alpha_at(c, x);
-        if (!(now > before - alpha_error_at(c, x))) return false;
+        if (!(now > before - DOUBT * alpha_error_at(c, x))) return false;
         before = fmax(before, now);
     }
     return true;
@@ -274,28 +264,26 @@ static void read_node(const curve_branch *c, int p, const stair_branch_point *po
     for (int i = 0; i < d * d; i++) node->shape_error[i] = fmax(1e-6, largest(p * p, point->q_error) / least);
 }
 
-/* One fixed point, with as many samples as its error of alpha needs. */
+/* One fixed point whose alpha has the error `wanted`: finer grids, or as many samples as that takes, with which the next
+ * node begins. */
 static stair_status solve_node(stair_branch *b, const curve_branch *c, double v, double wanted, uint64_t seed,
                                stair_branch_point *point, curve_node *node)
 {
-    stair_outer_rule fine = b->fine;
-    int p = b->model->info.indices;
+    double fineness = b->fine.fineness;
     b->fine.seed = b->coarse.seed = seed;
     STAIR_TRY(stair_branch_at_mean(b, v, true, point));
-    double more = fmin(MOST_MORE, pow(point->alpha_error / wanted, 1 / RATE));
     for (int k = 0; k < FINER_GRIDS && point->replicates <= CHEAP && point->alpha_error > GRID_SHARE * wanted; k++) {
         b->fine.fineness *= FINER;
         STAIR_TRY(stair_branch_at_mean(b, v, true, point));
     }
-    if (point->replicates > CHEAP && more > 1.4) {
-        while (more > 1.4) {
-            b->fine.points *= 2;
-            more /= 2;
-        }
+    b->fine.fineness = fineness;
+    double more = point->replicates > CHEAP && wanted < INFINITY ? fmin(MOST_MORE, pow(point->alpha_error / wanted, 1 / RATE)) : 1;
+    if (more < 1 / ENOUGH) b->fine.points /= more < 0.25 / ENOUGH ? 4 : 2;
+    if (more > ENOUGH) {
+        for (; more > ENOUGH; more /= 2) b->fine.points *= 2;
         STAIR_TRY(stair_branch_at_mean(b, v, true, point));
     }
-    b->fine = fine;
-    read_node(c, p, point, node);
+    read_node(c, b->model->info.indices, point, node);
     return strcmp(point->stop, "converged") ? stair_fail(b->context, STAIR_UNSUPPORTED, "no fixed point with mean 1 - Q = %g", v)
                                             : STAIR_OK;
 }
@@ -386,17 +374,19 @@ static stair_status make_branch(curve_job *job, int k)
     c->x_to = place_of(c, end);
     bool cheap = b->learned == 1 && k == 0;
     int inside = cheap ? MOST_NODES - 4 : NOISY_NODES;
-    double wanted = job->options->precision * fabs((last && c->limit > 0 ? c->limit : last ? job->most_alpha : curve->steps[k + 1].alpha) - curve->steps[k].alpha) / fmax(0.1, (start - end) * b->learned);
+    if (cheap) b->fine.fineness = fmax(b->fine.fineness, LEAST_FINENESS);
+    double next = !last ? curve->steps[k + 1].alpha : c->limit > 0 ? c->limit : job->most_alpha;
+    double slope = fmax(0.1, (start - end) * b->learned) / fabs(next - curve->steps[k].alpha); /* of Q in alpha */
+    double wanted = job->options->points ? INFINITY : NODE_SHARE * job->options->precision / slope;
     for (int i = 0; i < inside; i++) {
-        double angle = M_PI * (last ? i + 1 : i + 0.5) / inside;
-        double x = 0.5 * c->x_to * (1 - cos(angle));
+        double x = c->x_to * (cheap ? 0.5 * (1 - cos(M_PI * (i + 0.5) / inside)) : (i + 1.0) / (last ? inside : inside + 1));
         STAIR_TRY(solve_node(b, c, mean_at(c, x), wanted, job->options->seed + 7919 * (uint64_t)(16 * k + i + 1), job->point, &node[count++]));
     }
     c->from = curve->steps[k].alpha;
     bool good = fit_branch(c, count, node);
     c->to = !last ? curve->steps[k + 1].alpha : c->limit > 0 ? c->limit : alpha_at(c, c->x_to);
     if (getenv("CURVE_DEBUG")) {
-        fprintf(stderr, "branch %d from %g to %g terms %d shape %d good %d wanted %g\n", k, c->from, c->to, c->alpha.terms, c->shape[0].terms, good, wanted);
+        fprintf(stderr, "calls %zu branch %d from %g to %g good %d wanted %g\n", b->calls, k, c->from, c->to, good, wanted);
         for (int i = 0; i < count; i++) fprintf(stderr, "  v %.5f alpha %.5f(%.5f) fit %.5f(%.5f)\n", node[i].v, node[i].alpha, node[i].error, alpha_at(c, node[i].x), alpha_error_at(c, node[i].x));
     }
     return good ? STAIR_OK : stair_fail(job->context, STAIR_UNSUPPORTED, "alpha does not grow along branch %d", k + 1);
@@ -421,6 +411,7 @@ stair_status stair_curve_create(stair_context *context, const stair_model *model
                                 double most_alpha, stair_curve **curve)
 {
     curve_job job = {.context = context, .model = model, .options = options, .most_alpha = most_alpha};
+    *curve = NULL;
     STAIR_TRY(stair_asymptotics_check(context, options));
     if (options->side > 0) return stair_fail(context, STAIR_UNSUPPORTED, "with side information there are no steps");
     *curve = job.curve = calloc(1, sizeof **curve);
@@ -429,6 +420,7 @@ stair_status stair_curve_create(stair_context *context, const stair_model *model
     stair_status status = *curve && job.marks && job.point ? STAIR_OK : stair_fail(context, STAIR_NO_MEMORY, "out of memory");
     if (status == STAIR_OK) {
         job.curve->p = model->info.indices;
+        stair_symmetry_find(model, &job.curve->symmetry);
         status = make(&job);
     }
     free(job.marks);
@@ -461,6 +453,8 @@ const char *stair_curve_at(const stair_curve *curve, double alpha, double *q, do
     double x = solve_for(c, alpha);
     overlap_at(c, p, x, q);
     overlap_errors(c, p, x, q_error);
+    stair_symmetrise(&curve->symmetry, q);
+    stair_symmetrise(&curve->symmetry, q_error);
     return "converged";
 }
 

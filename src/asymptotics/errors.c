@@ -7,10 +7,12 @@
  * `prenoise` belongs to the label and widens 1 - Q here as it does in the channel; noise on y would add its own
  * variance to both and is left out. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "asymptotics/expectation.h"
 #include "core/matrix.h"
+#include "core/parallel.h"
 #include "core/qmc.h"
 #include "core/rng.h"
 
@@ -58,33 +60,54 @@ static void one_point(const stair_model *model, const double *root_q, const doub
     }
 }
 
+typedef struct {
+    const stair_model *model;
+    uint64_t seed;
+    double root_q[SQUARE], root_v[SQUARE];
+    double bayes[STAIR_MOST_REPLICATES], plugin[STAIR_MOST_REPLICATES];
+} errors_job;
+
+static stair_status one_replicate(void *user, size_t r, int thread, stair_context *local)
+{
+    errors_job *job = user;
+    int size = job->model->info.indices * job->model->info.tokens;
+    double shift[3 * CELLS], u[3 * CELLS];
+    (void)thread, (void)local;
+    stair_rng_uniforms(job->seed + 1, STAIR_RNG_SHIFT, (uint64_t)r, 3 * size, shift);
+    for (uint64_t i = 0; i < POINTS; i++) {
+        stair_qmc_point(3 * size, POINTS, i, shift, u);
+        for (int k = 0; k < 3 * size; k++) u[k] = stair_qmc_normal(u[k]);
+        one_point(job->model, job->root_q, job->root_v, u, &job->bayes[r], &job->plugin[r]);
+    }
+    job->bayes[r] /= POINTS;
+    job->plugin[r] /= POINTS;
+    return STAIR_OK;
+}
+
 stair_status stair_errors_at(stair_context *context, const stair_model *model, const stair_asymptotics_options *options,
                              const double *q, stair_errors *errors)
 {
-    (void)context;
-    int p = model->info.indices, size = p * model->info.tokens;
-    double root_q[SQUARE], root_v[SQUARE], rest[SQUARE], shift[3 * CELLS], u[3 * CELLS], norm = 0;
-    double bayes[STAIR_MOST_REPLICATES], plugin[STAIR_MOST_REPLICATES];
+    int p = model->info.indices, n = options->replicates;
+    double rest[SQUARE], norm = 0;
+    errors_job *job = calloc(1, sizeof *job);
+    if (!job) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+    job->model = model;
+    job->seed = options->seed;
     for (int i = 0; i < p * p; i++) {
         rest[i] = (i % (p + 1) == 0 ? 1 + model->info.prenoise : 0) - q[i];
         norm += q[i] * q[i];
     }
-    root(p, q, root_q);
-    root(p, rest, root_v);
+    root(p, q, job->root_q);
+    root(p, rest, job->root_v);
     *errors = (stair_errors){.weights = 1 - norm / p};
-    for (int r = 0; r < options->replicates; r++) {
-        bayes[r] = plugin[r] = 0;
-        stair_rng_uniforms(options->seed + 1, STAIR_RNG_SHIFT, (uint64_t)r, 3 * size, shift);
-        for (uint64_t i = 0; i < POINTS; i++) {
-            stair_qmc_point(3 * size, POINTS, i, shift, u);
-            for (int k = 0; k < 3 * size; k++) u[k] = stair_qmc_normal(u[k]);
-            one_point(model, root_q, root_v, u, &bayes[r], &plugin[r]);
-        }
-        errors->bayes += (bayes[r] /= POINTS) / options->replicates;
-        errors->plugin += (plugin[r] /= POINTS) / options->replicates;
+    stair_status status = stair_parallel(context, (size_t)n, one_replicate, job);
+    for (int r = 0; r < n; r++) {
+        errors->bayes += job->bayes[r] / n;
+        errors->plugin += job->plugin[r] / n;
     }
     errors->gibbs = 2 * errors->bayes;
-    errors->bayes_error = stair_replicate_error(options->replicates, bayes);
-    errors->plugin_error = stair_replicate_error(options->replicates, plugin);
-    return STAIR_OK;
+    errors->bayes_error = stair_replicate_error(n, job->bayes);
+    errors->plugin_error = stair_replicate_error(n, job->plugin);
+    free(job);
+    return status;
 }

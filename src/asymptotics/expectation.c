@@ -1,7 +1,7 @@
 /* Randomly shifted lattices through the Gaussian map, with importance weights and control variates.
  *
- * Coordinates come in the order U (all rows), xi (rows with overlap), noise: what the label depends on
- * most gets the best coordinates of the lattice.  U and xi are drawn `widening` times wider than the
+ * Coordinates come in the order xi (rows with overlap), U (all rows), noise: what is left once the controls are
+ * out depends on omega most, and that gets the best coordinates of the lattice.  U and xi are drawn `widening` times wider than the
  * Gaussian: products of second derivatives grow like |Z|^4, and lattice points alone miss such tails.
  *
  * Controls, all of mean zero.  Given omega: g, and g g^T + dg (the Nishimori identity behind A = Qhat), times
@@ -31,7 +31,7 @@
 #define RICH      5        /* further controls of a row */
 #define ENOUGH    100      /* samples for each of them */
 #define MOST_FEATURES 1024
-#define FEWER         2    /* samples for each point of the lattice that averages what a linear label tells */
+#define FEWER         4    /* samples for each point of the lattice that averages what a linear label tells */
 #define EXPECT_BLOCKS 64
 #define BLOCK         64   /* samples of one piece of work */
 #define APART         3
@@ -200,8 +200,8 @@ static void draw(const outer_job *job, stair_context *local, stair_fibre *fibre,
     int dims = p * m + (noisy ? k_label : 0);
     for (int r = 0; r < p; r++) dims += job->flat[r] ? 0 : m;
     stair_qmc_point(dims, job->rule->points, job->first + i, job->shift, u);
-    for (int k = 0; k < p * m; k++) normal[k] = wide(u[at++], job->rule->widening, &log_weight);
     for (int k = 0; k < p * m; k++) xi[k] = job->flat[k / m] ? 0 : wide(u[at++], job->rule->widening, &log_weight);
+    for (int k = 0; k < p * m; k++) normal[k] = wide(u[at++], job->rule->widening, &log_weight);
     for (int r = 0; r < p; r++)
         for (int t = 0; t < m; t++) {
             double mean = 0, rest = 0;

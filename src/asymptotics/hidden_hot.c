@@ -8,7 +8,7 @@
 #include "core/lanes.h"
 #include "asymptotics/hidden_sums.h"
 
-#define NEGLIGIBLE 25.0 /* cells whose exponents stay that far below the largest do not count */
+#define NEGLIGIBLE 14.0 /* cells whose exponents stay that far below the largest do not count */
 
 void STAIR_HOT(stair_hidden_moving)(const stair_hidden_shape *shape, const stair_hidden_sample *sample,
                                     const double *w, const double *z, const double *log_weight,
@@ -114,6 +114,8 @@ void STAIR_HOT(stair_hidden_cached)(const stair_hidden_shape *shape, const stair
     store(shape, acc, sums);
 }
 
+#define CELL_LANES (STAIR_CELL / LANES)
+
 /* Square of how far `at` is from the interval. */
 LANES_INLINE lanes outside(lanes low, lanes high, double at)
 {
@@ -153,6 +155,29 @@ LANES_INLINE lanes bound_cells(const stair_hidden_plane *plane, const stair_hidd
            sample->half_inverse * lanes_min(plus, minus);
 }
 
+/* Weights of one sign of the last row at the nodes of a cell, all at once for the sake of the exponentials, and the sums of
+ * that row. */
+LANES_INLINE void add_sign(const stair_hidden_sample *sample, double sign, const lanes *prior, lanes w[2][CELL_LANES],
+                           lanes *both, lanes *acc)
+{
+    lanes weight[CELL_LANES], r[2][CELL_LANES], top = lanes_set(-1e300);
+    for (int k = 0; k < CELL_LANES; k++) {
+        for (int t = 0; t < 2; t++) r[t][k] = sign * w[t][k] - sample->omega[t];
+        weight[k] = prior[k] - sample->half_inverse * (r[0][k] * r[0][k] + r[1][k] * r[1][k]);
+        top = lanes_max(top, weight[k]);
+    }
+    if (!lanes_any(top > sample->least)) return;
+    for (int k = 0; k < CELL_LANES; k++) weight[k] = lanes_exp(weight[k]);
+    for (int k = 0; k < CELL_LANES; k++) {
+        both[k] += weight[k];
+        acc[1] += weight[k] * r[0][k];
+        acc[2] += weight[k] * r[1][k];
+        acc[3] += weight[k] * r[0][k] * r[0][k];
+        acc[4] += weight[k] * r[0][k] * r[1][k];
+        acc[5] += weight[k] * r[1][k] * r[1][k];
+    }
+}
+
 LANES_INLINE void add_cell(const stair_hidden_plane *plane, const stair_hidden_sample *sample, double prior, int i,
                            int j, lanes *acc)
 {
@@ -160,16 +185,26 @@ LANES_INLINE void add_cell(const stair_hidden_plane *plane, const stair_hidden_s
                         column[STAIR_CELL] = {0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3};
     const double *node = plane->nodes + (size_t)(i * plane->side + j) * 5 * STAIR_CELL;
     double width = STAIR_CELL_SIDE * plane->step;
-    for (int k = 0; k < STAIR_CELL; k += LANES) {
-        lanes z[2] = {lanes_load(row + k) * plane->step + (plane->low + i * width),
-                      lanes_load(column + k) * plane->step + (plane->low + j * width)};
-        lanes w[2], far = lanes_set(0);
-        for (int t = 0; t < 2; t++) {
-            far += (z[t] - sample->hidden[t]) * (z[t] - sample->hidden[t]);
-            w[t] = lanes_load(node + (1 + 2 * t) * STAIR_CELL + k) * sample->x[0] +
-                   lanes_load(node + (2 + 2 * t) * STAIR_CELL + k) * sample->x[1];
-        }
-        accumulate(2, 1, sample, w, z, lanes_load(node + k) - prior * far, lanes_set(1), acc);
+    lanes w[2][CELL_LANES], away[2][CELL_LANES], near[CELL_LANES], both[CELL_LANES];
+    for (int k = 0; k < CELL_LANES; k++) {
+        away[0][k] = lanes_load(row + k * LANES) * plane->step + (plane->low + i * width - sample->hidden[0]);
+        away[1][k] = lanes_load(column + k * LANES) * plane->step + (plane->low + j * width - sample->hidden[1]);
+        near[k] = lanes_load(node + k * LANES) - prior * (away[0][k] * away[0][k] + away[1][k] * away[1][k]);
+        both[k] = lanes_set(0);
+        for (int t = 0; t < 2; t++)
+            w[t][k] = lanes_load(node + (1 + 2 * t) * STAIR_CELL + k * LANES) * sample->x[0] +
+                      lanes_load(node + (2 + 2 * t) * STAIR_CELL + k * LANES) * sample->x[1];
+    }
+    add_sign(sample, 1, near, w, both, acc);
+    add_sign(sample, -1, near, w, both, acc);
+    for (int k = 0; k < CELL_LANES; k++) {
+        lanes first = both[k] * away[0][k], second = both[k] * away[1][k];
+        acc[0] += both[k];
+        acc[6] += first;
+        acc[7] += second;
+        acc[8] += first * away[0][k];
+        acc[9] += first * away[1][k];
+        acc[10] += second * away[1][k];
     }
 }
 
@@ -184,7 +219,7 @@ LANES_INLINE int first_cell(const stair_hidden_plane *plane, double from)
 void STAIR_HOT(stair_hidden_window)(const stair_hidden_plane *plane, const stair_hidden_sample *sample,
                                     double reach, double prior, double *sums)
 {
-    lanes acc[STAIR_HIDDEN_SUMS], least = lanes_set(-1e300);
+    lanes acc[11], least = lanes_set(-1e300);
     stair_hidden_shape shape = {.sums = 11};
     double upper[STAIR_MOST_CELLS * STAIR_MOST_CELLS];
     int from[2], to[2];

@@ -1,4 +1,4 @@
-/* J by central differences of the carried label.  With A = J V^1/2 and Pi the projector on the rows of A,
+/* J by differences of the carried label.  With A = J V^1/2 and Pi the projector on the rows of A,
  *
  *   J^T (J V J^T)^+ J = V^-1/2 Pi V^-1/2,
  *
@@ -12,25 +12,27 @@
 #include "core/rng.h"
 
 #define DELTA     1e-5
+#define ONE_SIDED 1e-7
 #define LABEL     (STAIR_MAX_TOKENS * STAIR_MAX_TOKENS)
 #define CELLS     (STAIR_MAX_INDICES * STAIR_MAX_TOKENS)
 #define MOST_SIZE 128 /* numbers in Z: a Jacobian lives on the stack */
 #define TRIALS    5
 #define NO_ROW    1e-13 /* square of a row left by elimination, relative to the largest: rounding */
 
-/* jacobian (K, PM) */
-static void differentiate(const stair_model *model, const double *z, double *jacobian)
+/* jacobian (K, PM) by differences to one side, or to both where rounding must stay below NO_ROW. */
+static void differentiate(const stair_model *model, const double *z, bool exactly, double *jacobian)
 {
     int size = model->info.indices * model->info.tokens, labels = model->info.label_size;
-    double moved[CELLS], up[LABEL], down[LABEL];
+    double moved[CELLS], up[LABEL], down[LABEL], delta = exactly ? DELTA : ONE_SIDED;
     memcpy(moved, z, sizeof(double) * (size_t)size);
+    model->ops->forward(model, z, NULL, down);
     for (int c = 0; c < size; c++) {
-        moved[c] = z[c] + DELTA;
+        moved[c] = z[c] - delta;
+        if (exactly) model->ops->forward(model, moved, NULL, down);
+        moved[c] = z[c] + delta;
         model->ops->forward(model, moved, NULL, up);
-        moved[c] = z[c] - DELTA;
-        model->ops->forward(model, moved, NULL, down);
         moved[c] = z[c];
-        for (int k = 0; k < labels; k++) jacobian[k * size + c] = (up[k] - down[k]) / (2 * DELTA);
+        for (int k = 0; k < labels; k++) jacobian[k * size + c] = (up[k] - down[k]) / (exactly ? 2 * delta : delta);
     }
 }
 
@@ -86,7 +88,7 @@ static int rank_at(const stair_model *model, const double *z)
 {
     int size = model->info.indices * model->info.tokens, count = model->info.label_size, rank = 0;
     double rows[LABEL * MOST_SIZE], top = 0;
-    differentiate(model, z, rows);
+    differentiate(model, z, true, rows);
     for (int at = 0; at < count && at < size; at++) {
         double left = eliminate(count, size, at, rows);
         if (at == 0) top = left;
@@ -130,7 +132,7 @@ void stair_linear_add(const stair_linear *linear, const double *root, const doub
     const stair_model *model = linear->model;
     int p = model->info.indices, m = model->info.tokens, size = p * m;
     double rows[LABEL * MOST_SIZE], row[CELLS];
-    differentiate(model, z, rows);
+    differentiate(model, z, false, rows);
     whiten(model, root, rows);
     for (int at = 0; at < linear->rank; at++) {
         eliminate(model->info.label_size, size, at, rows);

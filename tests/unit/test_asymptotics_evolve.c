@@ -147,6 +147,38 @@ static void same_bytes_for_any_threads(void **state)
     assert_memory_equal(first.error, again.error, sizeof first.error);
 }
 
+/* The curve against the same alphas solved one by one, and what any curve obeys. */
+static void curve_agrees_with_single_alphas(void **state)
+{
+    (void)state;
+    static const double alphas[] = {0.25, 0.5, 0.7, 0.85};
+    static const double precisions[] = {1e-3, 1e-3, 1e-3, 0.02};
+    stair_asymptotics_options how = stair_asymptotics_defaults();
+    stair_curve *curve;
+    double q[4], error[4], before[4] = {0};
+    evolved single;
+    how.precision = 0.02;
+    assert_int_equal(stair_curve_create(context, two, &how, 1.2, &curve), STAIR_OK);
+    for (int k = 0; k < 4; k++) {
+        stair_curve_at(curve, alphas[k], q, error);
+        evolve(two, precisions[k], alphas[k], 0, false, &single);
+        for (int i = 0; i < 4; i++) assert_close(q[i], single.q[i], 4 * hypot(error[i], single.error[i]) + 1e-4);
+        assert_true(k < 3 || (error[0] > 0 && error[0] < 0.1));
+    }
+    for (double alpha = 0; alpha < 1.2; alpha += 0.01) {
+        const char *stop = stair_curve_at(curve, alpha, q, error);
+        for (int i = 0; i < 4; i++) {
+            assert_true(q[i] >= before[i] - 1e-12 && q[i] <= 1);
+            assert_true(alpha > 0.185 || q[i] == 0);
+            before[i] = q[i];
+        }
+        assert_int_equal(alpha > 1, !strcmp(stop, "perfect"));
+    }
+    stair_curve_destroy(&curve);
+    how.side = 0.1;
+    assert_int_equal(stair_curve_create(context, two, &how, 1.2, &curve), STAIR_UNSUPPORTED);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -157,6 +189,7 @@ int main(void)
         cmocka_unit_test(entropy_slope_is_the_gap_of_state_evolution),
         cmocka_unit_test(entropy_is_flat_at_a_fixed_point),
         cmocka_unit_test(same_bytes_for_any_threads),
+        cmocka_unit_test(curve_agrees_with_single_alphas),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
 }
