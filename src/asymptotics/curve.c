@@ -13,11 +13,11 @@
  *
  * Where alpha does not grow along a branch, or a step is a jump, there is no curve and STAIR_UNSUPPORTED is returned. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "asymptotics/asymptotics.h"
+#include "asymptotics/label_grid.h"
 #include "asymptotics/perfect.h"
 #include "asymptotics/staircase.h"
 #include "core/matrix.h"
@@ -28,6 +28,7 @@
 #define DECAY       0.4
 #define FREE        10.0
 #define NO_SLOPE    1e-4
+#define LEAST_ERROR 1e-5 /* relative, of a node: what the fit can tell from zero */
 #define MOST_STEPS  16
 #define NOISY_NODES 7   /* of a branch that is sampled; MOST_NODES where nodes are cheap */
 #define CHEAP       2   /* replicates of a rule without random numbers: a grid of labels */
@@ -259,9 +260,9 @@ static void read_node(const curve_branch *c, int p, const stair_branch_point *po
     int d = c->learned;
     shape_of(c, p, point->q, node);
     node->alpha = point->alpha;
-    node->error = fmax(point->alpha_error, 1e-7 * point->alpha);
+    node->error = fmax(point->alpha_error, LEAST_ERROR * point->alpha);
     double least = exp(-largest(d * d, node->shape)) * node->v;
-    for (int i = 0; i < d * d; i++) node->shape_error[i] = fmax(1e-6, largest(p * p, point->q_error) / least);
+    for (int i = 0; i < d * d; i++) node->shape_error[i] = fmax(LEAST_ERROR, largest(p * p, point->q_error) / least);
 }
 
 /* One fixed point whose alpha has the error `wanted`: finer grids, or as many samples as that takes, with which the next
@@ -277,7 +278,8 @@ static stair_status solve_node(stair_branch *b, const curve_branch *c, double v,
         STAIR_TRY(stair_branch_at_mean(b, v, true, point));
     }
     b->fine.fineness = fineness;
-    double more = point->replicates > CHEAP && wanted < INFINITY ? fmin(MOST_MORE, pow(point->alpha_error / wanted, 1 / RATE)) : 1;
+    bool sampled = !stair_label_grid_fits(b->context, b->model, point->q);
+    double more = sampled && wanted < INFINITY ? fmin(MOST_MORE, pow(point->alpha_error / wanted, 1 / RATE)) : 1;
     if (more < 1 / ENOUGH) b->fine.points /= more < 0.25 / ENOUGH ? 4 : 2;
     if (more > ENOUGH) {
         for (; more > ENOUGH; more /= 2) b->fine.points *= 2;
@@ -329,8 +331,8 @@ static void end_node(const curve_branch *c, int p, const stair_step *step, const
 {
     shape_of(c, p, q, node);
     node->alpha = step->alpha;
-    node->error = fmax(step->error, 1e-7 * step->alpha);
-    for (int i = 0; i < c->learned * c->learned; i++) node->shape_error[i] = fmax(1e-5, 10 * step->error / step->alpha);
+    node->error = fmax(step->error, LEAST_ERROR * step->alpha);
+    for (int i = 0; i < c->learned * c->learned; i++) node->shape_error[i] = fmax(LEAST_ERROR, 10 * step->error / step->alpha);
 }
 
 /* Where the last branch may stop: at perfect recovery, or beyond the largest alpha that is asked for. */
@@ -360,7 +362,7 @@ static stair_status make_branch(curve_job *job, int k)
     int p = curve->p, count = 0;
     double end;
     curve_node node[MOST_NODES + 2];
-    bool last = k + 1 == curve->branch_count;
+    bool last = k + 1 == curve->step_count || !isfinite(curve->steps[k + 1].alpha);
     c->learned = b->learned;
     memcpy(c->axes, b->axes, sizeof c->axes);
     double start = c->start = job->marks[k].v;
@@ -372,7 +374,8 @@ static stair_status make_branch(curve_job *job, int k)
         end = node[1].v;
     }
     c->x_to = place_of(c, end);
-    bool cheap = b->learned == 1 && k == 0;
+    bool cheap = stair_label_grid_fits(job->context, job->model, job->marks[k].q) && (p - 1) * job->model->info.tokens <= 2 &&
+                 k == 0; /* a grid of labels and one of hidden nodes */
     int inside = cheap ? MOST_NODES - 4 : NOISY_NODES;
     if (cheap) b->fine.fineness = fmax(b->fine.fineness, LEAST_FINENESS);
     double next = !last ? curve->steps[k + 1].alpha : c->limit > 0 ? c->limit : job->most_alpha;
@@ -385,10 +388,6 @@ static stair_status make_branch(curve_job *job, int k)
     c->from = curve->steps[k].alpha;
     bool good = fit_branch(c, count, node);
     c->to = !last ? curve->steps[k + 1].alpha : c->limit > 0 ? c->limit : alpha_at(c, c->x_to);
-    if (getenv("CURVE_DEBUG")) {
-        fprintf(stderr, "calls %zu branch %d from %g to %g good %d wanted %g\n", b->calls, k, c->from, c->to, good, wanted);
-        for (int i = 0; i < count; i++) fprintf(stderr, "  v %.5f alpha %.5f(%.5f) fit %.5f(%.5f)\n", node[i].v, node[i].alpha, node[i].error, alpha_at(c, node[i].x), alpha_error_at(c, node[i].x));
-    }
     return good ? STAIR_OK : stair_fail(job->context, STAIR_UNSUPPORTED, "alpha does not grow along branch %d", k + 1);
 }
 
@@ -397,7 +396,7 @@ static stair_status make(curve_job *job)
     stair_curve *curve = job->curve;
     STAIR_TRY(stair_staircase_marks(job->context, job->model, job->options, MOST_STEPS, curve->steps, job->marks,
                                     &curve->step_count));
-    for (int k = 0; k < curve->step_count && isfinite(curve->steps[k].alpha); k++) {
+    for (int k = 0; k < curve->step_count && curve->steps[k].alpha < job->most_alpha; k++) {
         if (curve->steps[k].jump) return stair_fail(job->context, STAIR_UNSUPPORTED, "step %d is a jump", k + 1);
         curve->branch_count++;
     }
