@@ -9,11 +9,15 @@
 #include <string.h>
 
 #define NOTHING 1e-3
+#define STARTS  4    /* no knowledge, full knowledge, and overlaps between */
+#define LOOK    1e-2 /* precision at which the starts between are first followed */
 
-enum { MODEL, ALPHA, BAYES_Q, AMP_Q, ENTROPY, ENTROPY_ERROR, HARD, COLUMNS };
+enum { MODEL, ALPHA, BAYES_Q, AMP_Q, ENTROPY, ENTROPY_ERROR, HARD, INFORMATION, ALGORITHM, COLUMNS };
+
+static const double between[STARTS] = {0, 1, 0.3, 0.7};
 
 typedef struct {
-    double alpha, hard, entropy[2], error[2]; /* uninformed, informed; then Bayes Q, AMP Q (P, P) */
+    double alpha, hard, entropy[STARTS], error[STARTS]; /* then Bayes Q, AMP Q (P, P) */
 } point_head;
 
 static void defaults(cli_options *o) { asymptotics_defaults(o); }
@@ -24,88 +28,150 @@ static void fill_columns(int p, bool grid, cli_column *c)
     c[ALPHA] = (cli_column){.name = "alpha", .heading = "alpha", .where = IN_ALL, .digits = 5, .fixed = true};
     c[BAYES_Q] = (cli_column){.name = "bayes_Q", .heading = "|Q| Bayes", .where = IN_ALL, .digits = 5, .fixed = true, .rank = 2, .shape = {p, p}};
     c[AMP_Q] = (cli_column){.name = "amp_Q", .heading = "|Q| AMP", .where = IN_ALL, .digits = 5, .fixed = true, .rank = 2, .shape = {p, p}};
-    c[ENTROPY] = (cli_column){.name = "entropy", .heading = "|S - S(0)|", .where = IN_ALL, .digits = 5, .fixed = true, .rank = 1, .shape = {2}};
-    c[ENTROPY_ERROR] = (cli_column){.name = "entropy_error", .where = IN_DATA, .rank = 1, .shape = {2}};
+    c[ENTROPY] = (cli_column){.name = "entropy", .heading = "|S - S(0)|", .where = IN_ALL, .digits = 5, .fixed = true, .rank = 1, .shape = {STARTS}};
+    c[ENTROPY_ERROR] = (cli_column){.name = "entropy_error", .where = IN_DATA, .rank = 1, .shape = {STARTS}};
     c[HARD] = (cli_column){.name = "hard", .heading = "hard", .kind = CELL_BOOL, .where = IN_ALL};
+    c[INFORMATION] = (cli_column){.name = "information_threshold", .where = IN_DATA, .rank = 1, .shape = {2}};
+    c[ALGORITHM] = (cli_column){.name = "algorithmic_threshold", .where = IN_DATA, .rank = 1, .shape = {2}};
 }
 
-/* The two fixed points, their entropies, and which is larger. */
+typedef struct {
+    cli_request *request;
+    const stair_model *model;
+    double alpha;
+    size_t cells;
+} entropy_job;
+
+static double apart(size_t cells, const double *a, const double *b)
+{
+    double most = 0;
+    for (size_t i = 0; i < cells; i++) most = fmax(most, fabs(a[i] - b[i]));
+    return most;
+}
+
+/* The fixed point from start s, `from` where the first of them is. */
+static stair_status follow(const entropy_job *job, int s, double precision, double *q, double *q_error)
+{
+    stair_asymptotics_options how = asymptotics_wanted(&job->request->options);
+    stair_evolution result = {.q = q, .q_error = q_error};
+    double from[STAIR_MOST_LEARNS * STAIR_MOST_LEARNS] = {0};
+    int p = stair_model_describe(job->model).indices;
+    for (int i = 0; i < p; i++) from[i * (p + 1)] = between[s];
+    how.precision = precision;
+    return stair_evolve(job->request->context, job->model, &how, job->alpha, s == 1, s > 1 ? from : NULL, &result);
+}
+
+/* Which earlier start leads to the same fixed point, s itself if none. */
+static int known_as(size_t cells, int s, double *const *found, double noise)
+{
+    for (int k = 0; k < s; k++)
+        if (found[k] && apart(cells, found[k], found[s]) <= noise) return k;
+    return s;
+}
+
+/* Starts between lead to one of the two ends nearly always: a look tells, and only what is new is solved in full. */
+static stair_status find_all(const entropy_job *job, double *const *q, double *error, point_head *head, int *same)
+{
+    stair_asymptotics_options how = asymptotics_wanted(&job->request->options);
+    for (int s = 0; s < STARTS; s++) {
+        double precision = s > 1 ? fmax(LOOK, how.precision) : how.precision;
+        STAIR_TRY(follow(job, s, precision, q[s], error));
+        double noise = 0;
+        for (size_t i = 0; i < job->cells; i++) noise = fmax(noise, error[i]);
+        same[s] = known_as(job->cells, s, q, fmax(4 * noise, 3 * precision));
+        if (same[s] == s && s > 1) STAIR_TRY(follow(job, s, how.precision, q[s], error));
+        if (same[s] == s)
+            STAIR_TRY(stair_entropy_at(job->request->context, job->model, &how, job->alpha, q[s], &head->entropy[s], &head->error[s]));
+        head->entropy[s] = head->entropy[same[s]];
+        head->error[s] = head->error[same[s]];
+    }
+    return STAIR_OK;
+}
+
+/* The fixed points, their entropies, and which is largest. */
 static stair_status compute(cli_request *request, const stair_model *model, double alpha, double *row)
 {
-    stair_asymptotics_options how = asymptotics_wanted(&request->options);
     point_head *head = (point_head *)row;
-    size_t p = (size_t)stair_model_describe(model).indices, cells = p * p;
-    double *bayes = row + sizeof *head / sizeof(double), *amp = bayes + cells, *spare = malloc(2 * cells * sizeof(double));
-    if (!spare) return stair_fail(request->context, STAIR_NO_MEMORY, "out of memory");
-    double *found[2] = {amp, spare}, apart = 0, noise = 0;
-    stair_status status = STAIR_OK;
+    size_t p = (size_t)stair_model_describe(model).indices;
+    entropy_job job = {.request = request, .model = model, .alpha = alpha, .cells = p * p};
+    double *bayes = row + sizeof *head / sizeof(double), *amp = bayes + p * p, *room = calloc((STARTS + 1) * p * p, sizeof(double));
+    double *q[STARTS];
+    int same[STARTS], best = 0;
+    if (!room) return stair_fail(request->context, STAIR_NO_MEMORY, "out of memory");
+    for (int s = 0; s < STARTS; s++) q[s] = room + (size_t)s * p * p;
     head->alpha = alpha;
-    for (int s = 0; s < 2 && status == STAIR_OK; s++) {
-        stair_evolution result = {.q = found[s], .q_error = spare + cells};
-        status = stair_evolve(request->context, model, &how, alpha, s == 1, NULL, &result);
-        for (size_t i = 0; i < cells; i++) noise = fmax(noise, result.q_error[i]);
-        if (status == STAIR_OK)
-            status = stair_entropy_at(request->context, model, &how, alpha, found[s], &head->entropy[s], &head->error[s]);
-    }
-    for (size_t i = 0; i < cells; i++) apart = fmax(apart, fabs(amp[i] - spare[i]));
-    bool differ = apart > fmax(4 * noise, 3 * how.precision);
-    bool better = head->entropy[1] > head->entropy[0];
-    head->hard = differ && better;
-    memcpy(bayes, differ && better ? spare : amp, cells * sizeof(double));
-    free(spare);
+    stair_status status = find_all(&job, q, room + STARTS * p * p, head, same);
+    for (int s = 1; s < STARTS && status == STAIR_OK; s++)
+        if (same[s] == s && head->entropy[s] > head->entropy[best]) best = s;
+    head->hard = best != 0;
+    memcpy(amp, q[0], p * p * sizeof(double));
+    memcpy(bayes, q[best], p * p * sizeof(double));
+    free(room);
     return status;
 }
 
-/* Where, as alpha grows along the rows of one model, something is first known, and first by message passing: between two
- * neighbours of the list.  |Q| below NOTHING counts as none. */
-static void tell_thresholds(const cli_grid *grid, size_t from, size_t count, int p, cli_report *report)
+/* Where, as alpha grows along the rows of one model, something is first known (k = 0), or first by message passing (k = 1):
+ * between two neighbours of the list, NAN where it ends before.  |Q| below NOTHING counts as none. */
+static void find_threshold(const cli_grid *grid, size_t from, size_t count, int p, int k, double *range)
+{
+    double below = -INFINITY, above = INFINITY;
+    for (size_t r = from; r < from + count; r++) {
+        const double *row = grid_row(grid, r);
+        const point_head *head = (const point_head *)row;
+        const double *q = row + sizeof *head / sizeof(double) + k * p * p;
+        double most = 0;
+        for (int i = 0; i < p * p; i++) most = fmax(most, fabs(q[i]));
+        if (most > NOTHING)
+            above = fmin(above, head->alpha);
+        else
+            below = fmax(below, head->alpha);
+    }
+    bool found = below < above && isfinite(below) && isfinite(above);
+    range[0] = found ? below : NAN;
+    range[1] = found ? above : NAN;
+}
+
+/* The rows of one model, once they are all there. */
+static stair_status write_model(const cli_request *request, const cli_grid *grid, size_t m, cli_report *report)
 {
     static const char *const what[] = {"information-theoretic", "algorithmic"};
-    for (int k = 0; k < 2; k++) {
-        double below = -INFINITY, above = INFINITY;
-        for (size_t r = from; r < from + count; r++) {
-            const double *row = grid_row(grid, r);
-            const point_head *head = (const point_head *)row;
-            const double *q = row + sizeof *head / sizeof(double) + k * p * p;
-            double most = 0;
-            for (int i = 0; i < p * p; i++) most = fmax(most, fabs(q[i]));
-            if (most > NOTHING)
-                above = fmin(above, head->alpha);
-            else
-                below = fmax(below, head->alpha);
-        }
-        if (below < above && isfinite(below) && isfinite(above))
-            report_note(report, "The %s threshold lies between alpha = %g and %g.\n", what[k], below, above);
+    size_t count = request->options.alpha.count, p = (size_t)stair_model_describe(request->model).indices;
+    double range[2][2];
+    for (int k = 0; k < 2; k++) find_threshold(grid, m * count, count, (int)p, k, range[k]);
+    for (size_t r = m * count; r < (m + 1) * count; r++) {
+        const double *row = grid_row(grid, r);
+        const point_head *head = (const point_head *)row;
+        const double *bayes = row + sizeof *head / sizeof(double);
+        STAIR_TRY(report_row(report, (cli_cell[]){{.text = grid->specs[m]},
+                                                  {.real = head->alpha},
+                                                  {.array = bayes},
+                                                  {.array = bayes + p * p},
+                                                  {.array = head->entropy},
+                                                  {.array = head->error},
+                                                  {.truth = head->hard != 0},
+                                                  {.array = range[0]},
+                                                  {.array = range[1]}}));
     }
+    for (int k = 0; k < 2; k++)
+        if (isfinite(range[k][0]))
+            report_note(report, "The %s threshold lies between alpha = %g and %g.\n", what[k], range[k][0], range[k][1]);
+    return STAIR_OK;
 }
 
 static stair_status all(cli_request *request, cli_grid *grid, cli_report *report, cli_progress *progress)
 {
     const option_list *alpha = &request->options.alpha;
     for (size_t r = 0; r < grid->rows; r++) {
-        double *row = grid_row(grid, r);
-        point_head *head = (point_head *)row;
         stair_model *model;
         progress_stage(progress, (double)r, 1, (double)grid->rows);
-        STAIR_TRY(stair_model_create(request->context, grid->specs[r / alpha->count], &model));
-        size_t p = (size_t)stair_model_describe(model).indices;
-        stair_status status = STAIR_OK;
         if (r >= grid->done) {
-            status = compute(request, model, alpha->values[r % alpha->count], row);
+            STAIR_TRY(stair_model_create(request->context, grid->specs[r / alpha->count], &model));
+            stair_status status = compute(request, model, alpha->values[r % alpha->count], grid_row(grid, r));
             if (status == STAIR_OK) status = grid_keep(grid);
+            stair_model_destroy(&model);
+            STAIR_TRY(status);
         }
-        stair_model_destroy(&model);
-        STAIR_TRY(status);
-        const double *bayes = row + sizeof *head / sizeof(double);
-        STAIR_TRY(report_row(report, (cli_cell[]){{.text = grid->specs[r / alpha->count]},
-                                                  {.real = head->alpha},
-                                                  {.array = bayes},
-                                                  {.array = bayes + p * p},
-                                                  {.array = head->entropy},
-                                                  {.array = head->error},
-                                                  {.truth = head->hard != 0}}));
-        if ((r + 1) % alpha->count == 0)
-            tell_thresholds(grid, r + 1 - alpha->count, alpha->count, (int)p, report);
+        if ((r + 1) % alpha->count == 0) STAIR_TRY(write_model(request, grid, r / alpha->count, report));
     }
     return STAIR_OK;
 }
@@ -140,11 +206,12 @@ const cli_command command_entropy = {
     .name = "entropy",
     .words = "MODEL",
     .summary = "Free entropy at its extrema, the Bayes-optimal overlap, and hard phases",
-    .details = "`entropy` is S - S(0) at the fixed point from no knowledge and at the one from full knowledge;\n"
-               "the Bayes-optimal overlap is where S is largest, and learning is hard where message passing\n"
+    .details = "`entropy` is S - S(0) at the fixed points from no knowledge, from full knowledge and from overlaps\n"
+               "0.3 and 0.7; the Bayes-optimal overlap is where S is largest, and learning is hard where message passing\n"
                "stays at another.  S of perfect recovery without noise is infinite, null in JSON.\n"
-               "Below the table: between which two values of the list the information-theoretic threshold\n"
-               "(something can be known) and the algorithmic one (message passing finds it) lie.\n",
+               "information_threshold and algorithmic_threshold (below the table, and in the data): the two\n"
+               "values of the list between which something can first be known, and first be found by message\n"
+               "passing.\n",
     .examples = "stair entropy attention:layers=2,skip=1 --alpha 0.3,0.6,0.9\n"
                 "stair entropy attention:layers=2 --alpha 0.1:0.3:0.05\n",
     .options = names,

@@ -34,7 +34,6 @@
 #define CHEAP       2   /* replicates of a rule without random numbers: a grid of labels */
 #define FINER       1.2 /* fineness from grid to grid, */
 #define FINER_GRIDS 4   /* at most so often, */
-#define LEAST_FINENESS 0.9 /* of the first: coarser ones may agree and be wrong */
 #define GRID_SHARE  0.2 /* until the error is that part of what is wanted */
 #define RATE        0.75 /* errors fall like samples^-RATE */
 #define MOST_MORE   32.0 /* times the samples, at once */
@@ -377,7 +376,6 @@ static stair_status make_branch(curve_job *job, int k)
     bool cheap = stair_label_grid_fits(job->context, job->model, job->marks[k].q) && (p - 1) * job->model->info.tokens <= 2 &&
                  k == 0; /* a grid of labels and one of hidden nodes */
     int inside = cheap ? MOST_NODES - 4 : NOISY_NODES;
-    if (cheap) b->fine.fineness = fmax(b->fine.fineness, LEAST_FINENESS);
     double next = !last ? curve->steps[k + 1].alpha : c->limit > 0 ? c->limit : job->most_alpha;
     double slope = fmax(0.1, (start - end) * b->learned) / fabs(next - curve->steps[k].alpha); /* of Q in alpha */
     double wanted = job->options->points ? INFINITY : NODE_SHARE * job->options->precision / slope;

@@ -21,6 +21,7 @@
 #define COARSER  7    /* times the precision is what the way is looked for with */
 #define SCOUT    5e-3 /* and a precision that is always enough for that */
 #define LEAST_FINENESS 0.65
+#define HONEST_FINENESS 0.87 /* of what is reported: coarser grids may agree with each other and be wrong */
 #define NODES       64.0 /* hidden nodes of half a rule, times the precision */
 #define LEAST_NODES 1024.0
 #define MOST_NODES  262144.0
@@ -79,6 +80,7 @@ void stair_branch_prepare(stair_branch *b, stair_context *context, const stair_m
     b->model = model;
     stair_symmetry_find(model, &b->symmetry);
     b->fine = rule_for(o, o->precision);
+    b->fine.fineness = fmax(b->fine.fineness, HONEST_FINENESS);
     if (o->points) b->fine.points = power_of_two((double)o->points / o->replicates);
     b->coarse = rule_for(o, fmin(0.1, fmax(SCOUT, COARSER * o->precision)));
     b->side = o->side;

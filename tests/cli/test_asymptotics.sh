@@ -31,11 +31,12 @@ assert all(k in r[0] for k in ("alpha", "iterations", "residual", "stop"))
 PY
 pass "evolve JSON"
 
-"$STAIR" entropy $MODEL --alpha 0.3 --precision 0.01 --json >entropy.json || fail "entropy"
+"$STAIR" entropy $MODEL --alpha 0.05,0.3 --precision 0.01 --json >entropy.json || fail "entropy"
 $PYTHON - <<'PY' || fail "entropy JSON" "$(cat entropy.json)"
 import json
-r = json.load(open("entropy.json"))["results"][0]
-assert r["hard"] is False and r["entropy"][0] > 0
+none, r = json.load(open("entropy.json"))["results"]
+assert none["entropy"] == [0, 0, 0, 0] and r["hard"] is False and len(r["entropy"]) == 4 and r["entropy"][0] > 0
+assert r["information_threshold"] == r["algorithmic_threshold"] == [0.05, 0.3]
 assert abs(r["bayes_Q"][0][0] - r["amp_Q"][0][0]) < 0.05
 PY
 pass "entropy JSON"
