@@ -55,23 +55,29 @@ norm='test_channel_normalisation two_layers'
 model=test_model_attention
 skip4='test_channel_identities *layers=2,skip=4/V=0.01'
 gamp=test_gamp_algorithm
+general='test_channel_normalisation two_layers_negative_skip'
+negative='test_channel_identities *layers=2,skip=-2.5/V=0.01'
 rules='test_channel_rules layered_and_lattice'
 mapped='test_channel_identities_sampled *layers=2,tokens=3/*'
 
 # The tests must pass where nothing is planted, or their failures say nothing.
-if ! check "$closed; $norm; $model; $skip4; test_lanes_v2; $gamp; $mapped; $rules"; then
+if ! check "$closed; $norm; $general; $negative; $model; $skip4; test_lanes_v2; $gamp; $mapped; $rules"; then
     cat "$work/log"
     echo "0 passed, 1 failed: the tests fail without any planted bug"
     exit 1
 fi
 
 hot=src/model/attention_hot.c
-plant 'no |det H| in the density'               $hot 's|density \*= inverse;|density *= inverse / inverse;|' "$norm"
-plant '|det H| to the wrong power'              $hot 's|density \*= inverse;|density *= inverse * inverse;|' "$norm"
-plant 'H transposed in the fibre'               $hot 's|if (a->literal)$|if (!a->literal)|' "$skip4"
+plant 'no |det H| in the density'               $hot 's|density \*= inverse;|density *= inverse / inverse;|' "$general"
+plant '|det H| to the wrong power'              $hot 's|density \*= inverse;|density *= inverse * inverse;|' "$general"
+plant 'H transposed in the fibre'               $hot 's|if (a->literal)$|if (!a->literal)|' "$negative"
 plant 'H transposed in the forward map'         src/model/attention.c 's|a->literal ? s\[j \* m + i\] : s\[i \* m + j\]|a->literal ? s[i * m + j] : s[j * m + i]|' "$model"
-plant 'skip ignored in the fibre'               $hot 's|b\[i \* (m + 1)\] += a->skip;|b[i * (m + 1)] += 1.0;|' "$skip4"
-plant 'skip with the wrong sign in the fibre'   $hot 's|b\[i \* (m + 1)\] += a->skip;|b[i * (m + 1)] -= a->skip;|' "$norm"
+plant 'skip ignored in the fibre'               $hot 's|b\[i \* (m + 1)\] += a->skip;|b[i * (m + 1)] += 1.0;|' "$negative"
+plant 'skip with the wrong sign in the fibre'   $hot 's|b\[i \* (m + 1)\] += a->skip;|b[i * (m + 1)] -= a->skip;|' "$general"
+plant 'two tokens: no |det H| in the density'   $hot 's|lanes_store(weight + at, over_det);|lanes_store(weight + at, over_det / over_det);|' "$norm"
+plant 'two tokens: H transposed'                $hot 's|(a->literal ? o2 : o1)|(a->literal ? o1 : o2)|; s|(a->literal ? o1 : o2) \* h\[0\]|(a->literal ? o2 : o1) * h[0]|' "$skip4"
+plant 'two tokens: skip ignored'                $hot 's|const double k = a->skip + 1,|const double k = 2,|' "$skip4"
+plant 'a pass that trusts itself too soon'      src/channel/passes.c 's|return alias;|return 1e-6 * alias;|' "$rules"
 plant 'a ridge of 1e-3 on V'                    src/channel/moments.c 's|? 0 : prenoise);|? 0 : prenoise + 1e-3);|' "$closed"
 plant 'a branch of the +- fibre lost'           src/model/attention_fibre.c 's|fibre->mirrored = rank % 2;|fibre->mirrored = false;|' "$closed"
 plant 'g without V^-1'                          src/channel/moments.c 's|unwhiten(f, mean, out->g);|for (int i = 0; i < size; i++) out->g[i] = mean[i];|' "$closed"
@@ -80,9 +86,9 @@ plant 'second moment not centred'               src/channel/moments.c 's|second\
 plant 'log Z without the determinant of V'      src/channel/moments.c 's|- f->shape.tokens \* f->half_logdet -|-|' "$closed"
 plant 'a map that hides what it should show'        src/channel/lattice.c 's|w->map.top - cutoff - BLUR|w->map.top - 0.4 * cutoff|' "$mapped"
 plant 'a head with half its density'            src/model/attention_fibre.c 's|for (int k = 1; k < rows; k++) weight|for (int k = 2; k < rows; k++) weight|' "$rules"
-plant 'tails cut off too early'                 src/channel/layered.c 's|2 \* left_at(plan, head->energy)|0.7 * left_at(plan, head->energy)|' "$rules"
+plant 'tails cut off too early'                 src/channel/layered.c 's|2 \* stair_passes_left(plan->passes, head->energy)|0.7 * stair_passes_left(plan->passes, head->energy)|' "$rules"
 plant 'the mirrored tail counted twice'         src/channel/layered_hot.c 's|kept\[1\], -1, \*top, acc|kept[1], 1, *top, acc|' "$rules"
-plant 'softmax over the wrong token'            $hot 's|s\[3\] - s\[2\]|s[0] - s[1]|' "$skip4"
+plant 'softmax over the wrong token'            $hot 's|s\[3\] - s\[2\]|s[0] - s[1]|' "$negative"
 plant 'the gradient forgets a side of h h^T'    src/model/attention.c 's|(grad_j\[i \* m + j\] + grad_j\[j \* m + i\])|(2 * grad_j[i * m + j])|' "$model"
 plant 'exp one term short'                      src/core/lanes.h 's|p = p \* r + 1.0 / 3628800.0;|p = p * r;|' test_lanes_v2
 

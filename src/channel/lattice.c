@@ -319,7 +319,7 @@ static bool add_coset(stair_worker *w, lattice_plan *plan, double step, int cose
  * exponentially, so it should be the square of that.  It should also be far below the last one, which is trusted
  * less: weak sharp features make differences small that hardly fall at all.  Beyond two dimensions the two differences
  * are of dual vectors of equal length, those of the alias are longer by sqrt 2. */
-double stair_alias_left(int dim, double before, double last, double sensitivity)
+static double alias_left(int dim, double before, double last, double sensitivity)
 {
     if (dim <= 2) return fmax(0.25 * last, before * before / sensitivity);
     double most = fmax(before, last) / sensitivity;
@@ -424,7 +424,7 @@ static double integrate(stair_worker *w, const stair_channel_options *options, l
             if (difference < 0) return error;
             if (done == 1) continue; /* one difference says nothing of its own reliability */
             double sensitivity = stair_posterior_sensitivity(f, out), noise = 5 * sensitivity * stair_integrand_rounding(f);
-            double alias = stair_alias_left(f->dim, earlier, difference, sensitivity);
+            double alias = alias_left(f->dim, earlier, difference, sensitivity);
             double truncation = stair_posterior_truncation(f, out, cutoff);
             if (coarse > 0) { /* falling exponentially, aliases are those of the coarser lattice to this power */
                 double gap = stair_posterior_distance(f, out, &w->coarse) / sensitivity;
@@ -457,6 +457,7 @@ stair_rule_result stair_rule_lattice(stair_worker *w, const stair_channel_option
     lattice_plan plan;
     stair_channel_options goal = *options;
     int64_t most = options->max_nodes < worthwhile[f->dim] ? options->max_nodes : worthwhile[f->dim];
+    if (stair_lattice_prior(w, options, out, &result)) return result;
     double step = STEP / sqrt(-log(fmin(options->precision, 1e-2))); /* aliases of a Gaussian fall as exp(-const / step^2) */
     do {
 

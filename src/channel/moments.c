@@ -20,12 +20,18 @@ STAIR_HOT_TABLE(int, stair_block_accumulate,
 
 STAIR_HOT_TABLE(void, stair_block_affine,
                 (int dim, const double *matrix, const double *centre, const double *normal, size_t stride, double *u));
+STAIR_HOT_TABLE(void, stair_block_line, (int n, const double *from, const double *step, double *x, double *y));
 STAIR_HOT_TABLE(void, stair_block_mass,
                 (int n, const double *plus, const double *minus, double top, const double *weight, double *mass));
 
 void stair_affine(int dim, const double *matrix, const double *centre, const double *points, size_t stride, double *u)
 {
     stair_block_affine_table[stair_isa()](dim, matrix, centre, points, stride, u);
+}
+
+void stair_line(int n, const double *from, const double *step, double *x, double *y)
+{
+    stair_block_line_table[stair_isa()](n, from, step, x, y);
 }
 
 void stair_mass(int n, const double *plus, const double *minus, double top, const double *weight, double *mass)
@@ -155,7 +161,7 @@ void stair_integrand_begin(stair_integrand *f, double top, stair_moments *moment
 {
     stair_moments_clear(f, moments);
     moments->top = top;
-    memset(f->lanes, 0, sizeof(double) * 8 * (size_t)f->count);
+    memset(f->lanes, 0, sizeof(double) * (size_t)(stair_isa_lanes() * f->count));
     f->pending = moments;
 }
 

@@ -128,6 +128,8 @@ void STAIR_HOT(stair_block_mass)(int n, const double *plus, const double *minus,
 int STAIR_HOT(stair_block_accumulate)(const stair_channel_shape *s, int n, const stair_nodes *nodes, double top,
                                       double threshold, const double *origin, double *accumulators);
 
+LANES_INLINE lanes exp_of(const stair_channel_shape *s, lanes x) { return s->brief ? lanes_exp_short(x) : lanes_exp(x); }
+
 /* Energies and sums in one pass, nothing stored in between: for sizes that fit the registers. */
 LANES_INLINE int accumulate(const stair_channel_shape *s, const int rows, const int m, const int free_rows, int n,
                             const stair_nodes *nodes, double top, double threshold, const double *origin, lanes *acc)
@@ -165,7 +167,7 @@ LANES_INLINE int accumulate(const stair_channel_shape *s, const int rows, const 
         int up_counts = lanes_any(plus > threshold - FAINT), down_counts = s->mirrored && lanes_any(minus > threshold - FAINT);
         if (!up_counts && !down_counts) continue;
         if (!up_counts || !down_counts) {
-            lanes w = weight * lanes_exp((up_counts ? plus : minus) - top), weighted[6];
+            lanes w = weight * exp_of(s, (up_counts ? plus : minus) - top), weighted[6];
             acc[0] += w;
             for (int i = 0; i < size; i++) {
                 x[i] = (up_counts ? x[i] : y[i]) - origin[i];
@@ -177,19 +179,24 @@ LANES_INLINE int accumulate(const stair_channel_shape *s, const int rows, const 
             }
             continue;
         }
-        lanes w_up = weight * lanes_exp(plus - top), w_down = weight * lanes_exp(minus - top), both = w_up + w_down;
+        /* even and odd in the mirror: sums of t and v stand for those of both signs */
+        lanes w_up = weight * exp_of(s, plus - top), w_down = weight * exp_of(s, minus - top), both = w_up + w_down, gap = w_up - w_down;
+        lanes t[6], v[6], half[6];
         acc[0] += both;
-        lanes up_w[6], down_w[6];
         for (int i = 0; i < size; i++) {
-            x[i] -= origin[i];
-            y[i] -= origin[i];
-            up_w[i] = (i < free_size ? both : w_up) * x[i];
-            down_w[i] = w_down * y[i];
+            if (i < free_size) {
+                x[i] -= origin[i];
+                t[i] = both * x[i];
+                continue;
+            }
+            half[i] = 0.5 * (x[i] - y[i]);
+            x[i] = 0.5 * (x[i] + y[i]) - origin[i];
+            t[i] = both * x[i] + gap * half[i];
+            v[i] = both * half[i] + gap * x[i];
         }
         for (int i = 0, k = 1 + size; i < size; i++) {
-            lanes total = i < free_size ? up_w[i] : up_w[i] + down_w[i];
-            acc[1 + i] += total;
-            for (int j = 0; j <= i; j++, k++) acc[k] += j < free_size ? total * x[j] : up_w[i] * x[j] + down_w[i] * y[j];
+            acc[1 + i] += t[i];
+            for (int j = 0; j <= i; j++, k++) acc[k] += j < free_size ? t[i] * x[j] : t[i] * x[j] + v[i] * half[j];
         }
     }
     return last;
@@ -211,4 +218,16 @@ int STAIR_HOT(stair_block_accumulate)(const stair_channel_shape *s, int n, const
         last = accumulate(s, 3, 2, 2, n, nodes, top, threshold, origin, local);
     for (int k = 0; k < count; k++) acc[k] = local[k];
     return last;
+}
+
+void STAIR_HOT(stair_block_line)(int n, const double *from, const double *step, double *x, double *y);
+
+void STAIR_HOT(stair_block_line)(int n, const double *from, const double *step, double *x, double *y)
+{
+    static const double number[8] = {0, 1, 2, 3, 4, 5, 6, 7};
+    for (int i = 0; i < n; i += LANES) {
+        lanes at = lanes_load(number) + (double)i;
+        lanes_store(x + i, from[0] + step[0] * at);
+        lanes_store(y + i, from[1] + step[1] * at);
+    }
 }

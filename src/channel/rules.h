@@ -38,9 +38,6 @@ void stair_rule_origin(stair_worker *w);
 bool stair_rule_accept(const stair_integrand *f, const stair_channel_options *options, const stair_posterior *out,
                        stair_channel_options *goal, stair_rule_result *result);
 
-/* What the mean of all cosets of a lattice still has of aliases, from the last two differences of older and newer half. */
-double stair_alias_left(int dim, double before, double last, double sensitivity);
-
 /* n = 0 coordinates: the fibre is a point and its mirror. */
 stair_rule_result stair_rule_exact(stair_worker *w, stair_posterior *out);
 /* A fibre with a head and a tail of two coordinates each: a lattice in both. */
@@ -49,6 +46,8 @@ void stair_layered_destroy(struct stair_layered *layered);
 stair_rule_result stair_rule_layered(stair_worker *w, const stair_channel_options *options, stair_posterior *out);
 /* 1 to 4 free coordinates: shifted lattices in the frame of the modes. */
 stair_rule_result stair_rule_lattice(stair_worker *w, const stair_channel_options *options, stair_posterior *out);
+/* Two free coordinates, as long as V is enough of a frame; false when it is not, and nothing is lost but time. */
+bool stair_lattice_prior(stair_worker *w, const stair_channel_options *options, stair_posterior *out, stair_rule_result *result);
 /* 2 free coordinates, any shape of integrand: adaptive Gauss-Kronrod in each. */
 stair_rule_result stair_rule_nested(stair_worker *w, const stair_channel_options *options, stair_posterior *out);
 /* any number of coordinates: importance sampling on randomly shifted lattices. */

@@ -154,7 +154,7 @@ LANES_INLINE lanes lanes_exp(lanes x)
     return (lanes)((lanes_bits)(p + 1.0) + (exponent << 52));
 }
 
-/* The same to 3e-10, for x <= 0, at little more than half the cost. */
+/* The same to 3e-10, for x below 700, at little more than half the cost. */
 LANES_INLINE lanes lanes_exp_short(lanes x)
 {
     x = lanes_max(x, lanes_set(-707.0));

@@ -24,7 +24,7 @@
 #define FEASIBLE 1e-7 /* how far labels may be from a fibre, relative to their size */
 
 STAIR_HOT_TABLE(void, stair_attention_map,
-                (const stair_attention *a, const double *h, const double *centre, double *scratch, int n,
+                (const stair_attention *a, const double *h, const double *centre, bool brief, double *scratch, int n,
                  const double *u, double *z, double *weight));
 STAIR_HOT_TABLE(void, stair_attention_unmix,
                 (const stair_attention *a, int layers, int n, const double *u, double *mix, double *weight));
@@ -241,7 +241,7 @@ void stair_attention_fibre_map(const stair_fibre *fibre, int chart, int n, const
     const stair_attention *a = fibre->model->state;
     int last = a->rank[a->layers - 1], size;
     stair_attention_layout at = stair_attention_fibre_layout(a, &size);
-    stair_attention_map_table[stair_isa()](a, fibre->data + at.h, fibre->data + at.centre + chart * last * last,
+    stair_attention_map_table[stair_isa()](a, fibre->data + at.h, fibre->data + at.centre + chart * last * last, fibre->brief,
                                            fibre->data + at.scratch, n, u, z, weight);
 }
 
@@ -268,6 +268,6 @@ void stair_attention_fibre_tail(const stair_fibre *fibre, int chart, int n, cons
     tail.rank[0] = a->rank[last - 1];
     tail.rank[1] = rank;
     tail.row[1] = tail.rank[0];
-    stair_attention_map_table[stair_isa()](&tail, fibre->data + at.h, fibre->data + at.centre + chart * rank * rank,
+    stair_attention_map_table[stair_isa()](&tail, fibre->data + at.h, fibre->data + at.centre + chart * rank * rank, fibre->brief,
                                            fibre->data + at.scratch, n, v, t, weight);
 }
