@@ -8,17 +8,17 @@
 #include "channel/passes.h"
 
 #define STEP   3.4  /* of the first pass, over sqrt(log(1/precision)), in deviations */
-#define NARROW 6.0  /* deviations of the dependent rows that fit into one of the free rows: beyond, not worth trying */
+#define NARROW 7.0  /* deviations of the dependent rows that fit into a free one, over the square of the step: beyond, not worth trying */
 #define LINEAR 0.2  /* deviation below which layers are nearly linear in it, and the frame of a mode is close to perfect */
 #define WORTH  12000 /* nodes, beyond which a frame of the posterior is the better choice */
 
-static bool worth_trying(const stair_integrand *f)
+static bool worth_trying(const stair_integrand *f, double step)
 {
     const int p = f->shape.rows;
     double most = 0;
     for (int i = f->shape.free_rows; i < p; i++) most = fmax(most, f->whiten[i * (p + 1)]);
     return f->dim == 2 && f->shape.free_rows == 1 && f->count <= STAIR_PASS_COUNT && f->lower[0] > LINEAR &&
-           most * f->lower[0] < NARROW;
+           most * f->lower[0] < NARROW * step * step;
 }
 
 /* The largest exponent of some nodes about the prior mean: a lower bound is all that is needed. */
@@ -92,9 +92,10 @@ static void finish_pass(const stair_passes *p, const stair_moments *sum, double 
 
 bool stair_lattice_prior(stair_worker *w, const stair_channel_options *options, stair_posterior *out, stair_rule_result *result)
 {
-    if (!worth_trying(&w->f)) return false;
+    double step = STEP / sqrt(-log(fmin(options->precision, 1e-2)));
+    if (!worth_trying(&w->f, step)) return false;
     bool known = false;
-    stair_passes passes = {.w = w, .lattices = 1, .step = {STEP / sqrt(-log(fmin(options->precision, 1e-2)))}, .sum = sum_all,
+    stair_passes passes = {.w = w, .lattices = 1, .step = {step}, .sum = sum_all,
                            .finish = finish_pass, .user = &known, .budget = w->f.visited + WORTH};
     stair_integrand *f = &w->f;
     f->shape.brief = f->fibre.brief = stair_passes_brief(f, options->precision);

@@ -16,6 +16,7 @@
 #define LESSER    0.4  /* a lattice that much better than the other is refined no more than it must */
 #define CUT       0.6  /* of the worst case that lattices leave out beyond the cutoff */
 #define LEFT      27.0 /* times exp(-cutoff) of the precision, for that: 0.3 by default */
+#define COARSE    3e-3 /* precision beyond which no more is left out */
 #define WORST     4.0  /* sensitivity that the first cutoff allows for */
 
 double stair_passes_left(const stair_passes *p, double energy) { return p->cutoff + energy - fmax(p->top, p->floor); }
@@ -132,6 +133,12 @@ static double rounding(const stair_integrand *f)
     return (f->fibre.brief ? SHORT * largest : 0) + 1e-15 * largest * largest;
 }
 
+/* How much may be left out: it has a common sign, and would add up in averages over samples that are coarse one by one. */
+static double left_out(const stair_channel_options *options)
+{
+    return LEFT * exp(-options->cutoff) * options->precision / (1 + options->precision / COARSE);
+}
+
 static void copy_posterior(const stair_integrand *f, const stair_posterior *from, stair_posterior *to)
 {
     to->logz = from->logz;
@@ -151,7 +158,7 @@ double stair_passes_run(stair_passes *p, const stair_channel_options *options, s
     stair_worker *w = p->w;
     stair_integrand *f = &w->f;
     pass_view fine, coarse = {0};
-    double error = INFINITY, ratio[2], left = LEFT * exp(-options->cutoff) * options->precision;
+    double error = INFINITY, ratio[2], left = left_out(options);
     bool checked = false;
     for (int k = 0; k < STAIR_PARTS; k++) p->part[k].sum = p->sums[k];
     p->floor = -DEFICIT;
