@@ -297,39 +297,12 @@ static bool sum_all(stair_passes *passes)
     return true;
 }
 
-/* Moments of x = L^{-1} (Z - omega) from those of Z, and what follows from them. */
-static void finish(stair_integrand *f, const stair_moments *z, double log_cell, stair_posterior *out)
-{
-    double mean[SIZE], x[SIZE], half[SIZE][SIZE], sums[COUNT] = {1};
-    const double *second = z->sum + 1 + SIZE, *w = f->whiten;
-    for (int i = 0; i < SIZE; i++) mean[i] = z->sum[1 + i] / z->sum[0];
-    for (int i = 0; i < SIZE; i++) {
-        x[i] = -f->offset[i];
-        for (int p = 0; p <= i / 2; p++) x[i] += w[(i / 2) * 3 + p] * mean[2 * p + i % 2];
-        for (int j = 0; j < SIZE; j++) {
-            half[i][j] = 0;
-            for (int p = 0; p <= i / 2; p++) {
-                int k = 2 * p + i % 2, high = k > j ? k : j, low = k > j ? j : k;
-                half[i][j] += w[(i / 2) * 3 + p] * (second[high * (high + 1) / 2 + low] / z->sum[0] - mean[k] * mean[j]);
-            }
-        }
-    }
-    for (int i = 0, k = 1 + SIZE; i < SIZE; i++) {
-        sums[1 + i] = x[i];
-        for (int j = 0; j <= i; j++, k++) {
-            sums[k] = x[i] * x[j];
-            for (int p = 0; p <= j / 2; p++) sums[k] += half[i][2 * p + j % 2] * w[(j / 2) * 3 + p];
-        }
-    }
-    stair_moments_finish(f, &(stair_moments){.top = z->top + log(z->sum[0]) + log_cell, .sum = sums}, out);
-}
-
 static void finish_pass(const stair_passes *passes, const stair_moments *sum, double share, stair_posterior *out)
 {
     const layered_plan *plan = passes->user;
     double step = passes->step[STAIR_HEAD] * passes->w->f.lower[0];
     double cell = 0.5 * step * step * fabs(plan->along[0] * plan->across[1] - plan->along[1] * plan->across[0]);
-    finish(&passes->w->f, sum, log(cell / share), out);
+    stair_passes_finish(&passes->w->f, sum, log(cell / share), out);
 }
 
 stair_rule_result stair_rule_layered(stair_worker *w, const stair_channel_options *options, stair_posterior *out)

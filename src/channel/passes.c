@@ -21,6 +21,35 @@
 
 double stair_passes_left(const stair_passes *p, double energy) { return p->cutoff + energy - fmax(p->top, p->floor); }
 
+/* By way of the moments of x = L^{-1} (Z - omega). */
+void stair_passes_finish(stair_integrand *f, const stair_moments *z, double log_cell, stair_posterior *out)
+{
+    enum { SIZE = 6 };
+    const int size = f->size, rows = f->shape.rows;
+    double mean[SIZE], x[SIZE], half[SIZE][SIZE], sums[STAIR_PASS_COUNT] = {1};
+    const double *second = z->sum + 1 + size, *w = f->whiten;
+    for (int i = 0; i < size; i++) mean[i] = z->sum[1 + i] / z->sum[0];
+    for (int i = 0; i < size; i++) {
+        x[i] = -f->offset[i];
+        for (int p = 0; p <= i / 2; p++) x[i] += w[(i / 2) * rows + p] * mean[2 * p + i % 2];
+        for (int j = 0; j < size; j++) {
+            half[i][j] = 0;
+            for (int p = 0; p <= i / 2; p++) {
+                int k = 2 * p + i % 2, high = k > j ? k : j, low = k > j ? j : k;
+                half[i][j] += w[(i / 2) * rows + p] * (second[high * (high + 1) / 2 + low] / z->sum[0] - mean[k] * mean[j]);
+            }
+        }
+    }
+    for (int i = 0, k = 1 + size; i < size; i++) {
+        sums[1 + i] = x[i];
+        for (int j = 0; j <= i; j++, k++) {
+            sums[k] = x[i] * x[j];
+            for (int p = 0; p <= j / 2; p++) sums[k] += half[i][2 * p + j % 2] * w[(j / 2) * rows + p];
+        }
+    }
+    stair_moments_finish(f, &(stair_moments){.top = z->top + log(z->sum[0]) + log_cell, .sum = sums}, out);
+}
+
 /* One pass over all that is visible. */
 static bool pass_over(stair_passes *p)
 {
