@@ -73,9 +73,6 @@ void stair_gamp_problem_destroy(stair_gamp_problem *problem);
 void stair_gamp_draw_rows(uint64_t seed, int purpose, int rows, int dim, double scale, double *out);
 
 /* ---- state.c ----------------------------------------------------------------------------------- */
-/* Errors of single samples may be large where they have either sign and go down in the sums over samples.  What
- * is cut off from the integral of three layers or more is always missing from the variance: less is cut off there. */
-stair_channel_options stair_gamp_channel(const stair_model *model, double precision);
 stair_status stair_gamp_state_create(stair_context *context, const stair_model *model,
                                      const stair_gamp_options *options, const stair_gamp_problem *problem,
                                      stair_gamp_state *state);

@@ -36,7 +36,7 @@ stair_gamp_options stair_gamp_defaults(void)
                                 .max_iterations = 50,
                                 .tolerance = 1e-4,
                                 .perfect = 1e-10,
-                                .precision = 0.1,
+                                .precision = 5e-2,
                                 .test = 2048,
                                 .all_errors = true,
                                 .seeds = 1,

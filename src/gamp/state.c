@@ -12,16 +12,6 @@
 #include "core/rng.h"
 #include "gamp/gamp.h"
 
-#define DEEP_CUTOFF 8
-
-stair_channel_options stair_gamp_channel(const stair_model *model, double precision)
-{
-    stair_channel_options channel = stair_channel_defaults();
-    channel.precision = precision;
-    if (model->info.layers > 2) channel.cutoff = DEEP_CUTOFF;
-    return channel;
-}
-
 stair_status stair_gamp_state_create(stair_context *context, const stair_model *model,
                                      const stair_gamp_options *options, const stair_gamp_problem *problem,
                                      stair_gamp_state *state)
@@ -31,6 +21,7 @@ stair_status stair_gamp_state_create(stair_context *context, const stair_model *
     size_t size = (size_t)info->indices * (size_t)problem->tiles.dim;
     *state = (stair_gamp_state){.model = model,
                                 .options = options,
+                                .channel = stair_channel_defaults(),
                                 .variant = (stair_gamp_variant)stair_gamp_variant_of(options->variant),
                                 .problem = problem,
                                 .p = info->indices,
@@ -38,7 +29,7 @@ stair_status stair_gamp_state_create(stair_context *context, const stair_model *
                                 .dim = problem->tiles.dim,
                                 .samples = n,
                                 .scale = 1 / sqrt((double)problem->tiles.dim)};
-    state->channel = stair_gamp_channel(model, options->precision);
+    state->channel.precision = options->precision;
     state->channel.seed = options->seed;
     state->w = calloc(size, sizeof(double));
     state->b = calloc(size, sizeof(double));

@@ -318,6 +318,7 @@ stair_status stair_gamp_theory(stair_context *context, const stair_model *model,
                           STAIR_MOST_REPLICATES);
     population x = {.model = model,
                     .options = options,
+                    .channel = stair_channel_defaults(),
                     .p = model->info.indices,
                     .m = model->info.tokens,
                     .count = count,
@@ -327,7 +328,7 @@ stair_status stair_gamp_theory(stair_context *context, const stair_model *model,
                     .past = options->damping > 0};
     size_t square = (size_t)(x.p * x.p), size = (size_t)count * square;
     double *memory = NULL, *tables = malloc(2 * (size_t)how->replicates * size * sizeof(double));
-    x.channel = stair_gamp_channel(model, options->precision);
+    x.channel.precision = options->precision;
     stair_status status =
         tables ? allocate(context, &x, &memory) : stair_fail(context, STAIR_NO_MEMORY, "out of memory");
     for (int r = 0; r < how->replicates && status == STAIR_OK; r++) {
