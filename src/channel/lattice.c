@@ -21,7 +21,7 @@
 #include "channel/rules.h"
 #include "core/matrix.h"
 
-#define STEP     4.1  /* of one coset, over sqrt(log(1/precision)), in standard deviations of the narrowest mode */
+#define STEP     5.0  /* of one coset, over sqrt(log(1/precision)), in standard deviations of the narrowest mode */
 #define FINER    0.75 /* and after all cosets were not enough; */
 #define LONGEST  0.8  /* at least so much finer where aliases tell by how much */
 #define POWER    1.5  /* of an alias that the next one, of dual vectors sqrt 2 longer, does not exceed */
@@ -237,10 +237,12 @@ static bool sum_outwards(stair_worker *w, lattice_plan *plan, int which, double 
         n = due < STAIR_BLOCK ? due : STAIR_BLOCK;
         if (f->visited + n > budget) return false;
         stair_affine(dim, matrix, frame->centre, points->point + from, (size_t)points->stride, f->nodes.u);
-        bool checked = w->modes.stiff && from == 0;
-        if (checked || plan->count > 1 || plan->noting) { /* weights or energies are needed before the sum */
+        if (w->modes.stiff && from == 0 && coset == 0) {
+            stair_integrand_energies(f, n);
+            if (!looks_gaussian(f, n, points->radius, h, frame)) return false;
+        }
+        if (plan->count > 1 || plan->noting) { /* weights or energies are needed before the sum */
             double top = stair_integrand_energies(f, n);
-            if (checked && !looks_gaussian(f, n, points->radius, h, frame)) return false;
             if (plan->count > 1) disown(f, &w->modes, frame, n);
             if (plan->noting) stair_lattice_map_note(&w->map, points, coset, from, n, f);
             loud = fmax(loud, last_loud(f, n, fmax(top, into->top) - cutoff, points->radius + from));
@@ -298,10 +300,10 @@ static bool add_coset(stair_worker *w, lattice_plan *plan, double step, int cose
     stair_integrand *f = &w->f;
     for (int k = 0; k < plan->count; k++) {
         double h = step * plan->frame[k].narrow;
-        if (w->modes.stiff)
+        if (plan->count > 1)
             stair_moments_clear(f, &w->extra);
         else
-            stair_integrand_begin(f, plan->frame[k].value, &w->extra); /* the best the pilot saw */
+            stair_integrand_begin(f, plan->frame[k].value, &w->extra); /* the mode, or the best the pilot saw */
         double log_cell = f->dim * log(h) + plan->frame[k].log_det + (f->dim > 2 ? log(2) : 0);
         bool whole = plan->mapped ? sum_mapped(w, plan, h, coset, cutoff, budget, &w->extra)
                                   : sum_outwards(w, plan, k, h, coset, cutoff, budget, &w->extra);

@@ -54,6 +54,10 @@ void stair_modes_destroy(stair_modes *modes)
 double stair_mode_distance2(int dim, const stair_mode *mode, const double *x)
 {
     double sum = 0;
+    if (dim == 2) {
+        double a = x[0] - mode->u[0], b = x[1] - mode->u[1];
+        return mode->precision[0] * a * a + 2 * mode->precision[1] * a * b + mode->precision[3] * b * b;
+    }
     for (int i = 0; i < dim; i++) {
         double row = 0;
         for (int j = 0; j < dim; j++) row += mode->precision[i * dim + j] * (x[j] - mode->u[j]);
