@@ -14,7 +14,7 @@
 #define MOST_STEPS    16
 #define MOST_INDICES  24
 #define MOST_POINTS   256
-#define BETWEEN       14  /* points from one step to the next */
+#define BETWEEN       24  /* points from one step to the next */
 
 typedef struct {
     cli_request *request;

@@ -35,11 +35,11 @@
 #define FINER       1.2 /* fineness from grid to grid, */
 #define FINER_GRIDS 4   /* at most so often, */
 #define GRID_SHARE  0.2 /* until the error is that part of what is wanted */
-#define RATE        0.75 /* errors fall like samples^-RATE */
+#define RATE        0.65 /* errors fall like samples^-RATE */
 #define MOST_MORE   32.0 /* times the samples, at once */
-#define NODE_SHARE  1.0  /* error of a node, relative to the error wanted of the fit */
-#define ENOUGH      1.3  /* times too few samples are left as they are */
+#define NODE_SHARE  0.8  /* error of a node, relative to the error wanted of the fit */
 #define LAST_REST   3.0 /* v of the last node before perfect recovery, in units of the precision */
+#define WIDENING    1.1
 #define BEYOND      1.05 /* the last branch is followed to that much more than the largest alpha */
 #define CHECKS      400
 #define DOUBT       3.0 /* standard errors by which alpha may seem to fall */
@@ -264,26 +264,22 @@ static void read_node(const curve_branch *c, int p, const stair_branch_point *po
     for (int i = 0; i < d * d; i++) node->shape_error[i] = fmax(LEAST_ERROR, largest(p * p, point->q_error) / least);
 }
 
-/* One fixed point whose alpha has the error `wanted`: finer grids, or as many samples as that takes, with which the next
- * node begins. */
+/* One fixed point whose alpha has about the error `wanted`: on finer grids, or with as many more samples as that takes. */
 static stair_status solve_node(stair_branch *b, const curve_branch *c, double v, double wanted, uint64_t seed,
                                stair_branch_point *point, curve_node *node)
 {
-    double fineness = b->fine.fineness;
+    stair_outer_rule fine = b->fine;
     b->fine.seed = b->coarse.seed = seed;
     STAIR_TRY(stair_branch_at_mean(b, v, true, point));
     for (int k = 0; k < FINER_GRIDS && point->replicates <= CHEAP && point->alpha_error > GRID_SHARE * wanted; k++) {
         b->fine.fineness *= FINER;
         STAIR_TRY(stair_branch_at_mean(b, v, true, point));
     }
-    b->fine.fineness = fineness;
     bool sampled = !stair_label_grid_fits(b->context, b->model, point->q);
     double more = sampled && wanted < INFINITY ? fmin(MOST_MORE, pow(point->alpha_error / wanted, 1 / RATE)) : 1;
-    if (more < 1 / ENOUGH) b->fine.points /= more < 0.25 / ENOUGH ? 4 : 2;
-    if (more > ENOUGH) {
-        for (; more > ENOUGH; more /= 2) b->fine.points *= 2;
-        STAIR_TRY(stair_branch_at_mean(b, v, true, point));
-    }
+    for (; more > M_SQRT2; more /= 2) b->fine.points *= 2;
+    if (b->fine.points > fine.points) STAIR_TRY(stair_branch_at_mean(b, v, true, point));
+    b->fine = fine;
     read_node(c, b->model->info.indices, point, node);
     return strcmp(point->stop, "converged") ? stair_fail(b->context, STAIR_UNSUPPORTED, "no fixed point with mean 1 - Q = %g", v)
                                             : STAIR_OK;
@@ -373,6 +369,7 @@ static stair_status make_branch(curve_job *job, int k)
         end = node[1].v;
     }
     c->x_to = place_of(c, end);
+    if (!b->kernel) b->fine.widening = fmin(b->fine.widening, WIDENING); /* only the operator has tails that need more */
     bool cheap = stair_label_grid_fits(job->context, job->model, job->marks[k].q) && (p - 1) * job->model->info.tokens <= 2 &&
                  k == 0; /* a grid of labels and one of hidden nodes */
     int inside = cheap ? MOST_NODES - 4 : NOISY_NODES;
