@@ -38,7 +38,6 @@ static const curve_case curves[] = {
     {"attention:layers=2,tokens=2,skip=1", 48, 1.2, 1e-3, 60},
     {"attention:layers=2,tokens=2,skip=1,prenoise=0.001", 48, 1.6, 1e-2, 0},
     {"attention:layers=3,tokens=2,skip=1", 49, 3.0, 1e-2, 0},
-    {"attention:layers=3,tokens=2,skip=1", 49, 3.0, 3e-3, 600},
 };
 
 static double seconds(void)

@@ -37,7 +37,7 @@
 #define GRID_SHARE  0.2 /* until the error is that part of what is wanted */
 #define RATE        0.65 /* errors fall like samples^-RATE */
 #define MOST_MORE   32.0 /* times the samples, at once */
-#define NODE_SHARE  0.65 /* error of a node, relative to the error wanted of the fit */
+#define NODE_SHARE  0.8  /* error of a node, relative to the error wanted of the fit */
 #define LAST_REST   3.0 /* v of the last node before perfect recovery, in units of the precision */
 #define WIDENING    1.1
 #define BEYOND      1.05 /* the last branch is followed to that much more than the largest alpha */

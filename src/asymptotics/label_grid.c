@@ -22,7 +22,6 @@
 
 #include "asymptotics/denoiser.h"
 #include "asymptotics/node_set.h"
-#include "core/qmc.h"
 #include "core/rng.h"
 
 #define MEAN_STEP     0.33 /* of t, per fineness */
