@@ -21,7 +21,8 @@
 #include "channel/rules.h"
 #include "core/matrix.h"
 
-#define STEP     5.0  /* of one coset, over sqrt(log(1/precision)), in standard deviations of the narrowest mode */
+#define STEP     5.0  /* of one coset, over sqrt(log(1/precision)), in standard deviations of the narrowest mode; */
+#define STEP_34  4.1  /* in three and four dimensions */
 #define FINER    0.75 /* and after all cosets were not enough; */
 #define LONGEST  0.8  /* at least so much finer where aliases tell by how much */
 #define POWER    1.5  /* of an alias that the next one, of dual vectors sqrt 2 longer, does not exceed */
@@ -460,7 +461,7 @@ stair_rule_result stair_rule_lattice(stair_worker *w, const stair_channel_option
     stair_channel_options goal = *options;
     int64_t most = options->max_nodes < worthwhile[f->dim] ? options->max_nodes : worthwhile[f->dim];
     if (stair_lattice_prior(w, options, out, &result)) return result;
-    double step = STEP / sqrt(-log(fmin(options->precision, 1e-2))); /* aliases of a Gaussian fall as exp(-const / step^2) */
+    double step = (f->dim > 2 ? STEP_34 : STEP) / sqrt(-log(fmin(options->precision, 1e-2))); /* aliases of a Gaussian fall as exp(-const / step^2) */
     do {
 
         int64_t budget = f->visited + most;
