@@ -101,7 +101,7 @@ bool stair_rule_accept(const stair_integrand *f, const stair_channel_options *op
 {
     if (!isfinite(result->error)) return true;
     double sensitivity = stair_posterior_sensitivity(f, out), rounding = stair_integrand_rounding(f);
-    double needed = fmax(options->precision / sensitivity, fmax(1e-13, 10 * rounding));
+    double needed = fmax(options->precision / sensitivity, fmax(2e-15, 10 * rounding));
     bool limited = goal->precision <= needed && result->error <= 20 * needed * sensitivity; /* by rounding */
     result->converged = result->error <= options->precision || limited;
     if (!result->converged && needed < 0.4 * goal->precision) {

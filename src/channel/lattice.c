@@ -357,7 +357,7 @@ static bool refine_frame(const stair_integrand *f, const stair_moments *moments,
         plan->map_centre[i] = frame->centre[i];
         for (int k = 0; k <= i / m; k++) {
             int x = k * m + i % m;
-            mean[i] += f->lower[(i / m) * p + k] * (sum[1 + x] / sum[0] + f->origin[x] + f->offset[x]);
+            mean[i] += f->lower[(i / m) * p + k] * (sum[1 + x] / sum[0] + f->origin[x]);
             for (int j = 0; j < dim; j++) covariance[j * dim + i] += half[j * dim + x] * f->lower[(i / m) * p + k];
         }
     }

@@ -25,11 +25,11 @@ static bool worth_trying(const stair_integrand *f, double step)
 }
 
 /* The largest exponent of some nodes about the prior mean: a lower bound, to begin with. */
-static double first_top(stair_integrand *f, double step, const double *centre)
+static double first_top(stair_integrand *f, double step)
 {
     for (int i = 0; i < 16; i++) {
-        f->nodes.u[i] = centre[0] + step * (i % 4 - 1.5);
-        f->nodes.u[STAIR_BLOCK + i] = centre[1] + step * (i / 4 - 1.5);
+        f->nodes.u[i] = step * (i % 4 - 1.5);
+        f->nodes.u[STAIR_BLOCK + i] = step * (i / 4 - 1.5);
     }
     return stair_integrand_energies(f, 16);
 }
@@ -74,7 +74,7 @@ static bool sum_all(stair_passes *p)
     stair_integrand *f = &p->w->f;
     double step = p->step[0] * f->lower[0], centre[2] = {f->lower[0] * f->offset[0], f->lower[0] * f->offset[1]};
     double axis[2] = {step * f->fibre.outer[0], step * f->fibre.outer[1]}, *top = p->user; /* of all passes */
-    if (*top == -INFINITY) *top = first_top(f, step, centre);
+    if (*top == -INFINITY) *top = first_top(f, step);
     p->top = *top;
     double radius2 = 2 * stair_passes_left(p, 0) / (p->step[0] * p->step[0]); /* beyond, the prior lets nothing be visible */
     if ((double)f->visited + 6.3 * radius2 > (double)p->budget) return false;
@@ -103,7 +103,7 @@ bool stair_lattice_prior(stair_worker *w, const stair_channel_options *options, 
     if (!worth_trying(&w->f, step)) return false;
     double top = -INFINITY;
     stair_passes passes = {.w = w, .lattices = 1, .step = {step}, .sum = sum_all,
-                           .finish = finish_pass, .user = &top, .budget = w->f.visited + WORTH};
+                           .finish = finish_pass, .user = &top, .budget = w->f.visited + (options->max_nodes < WORTH ? options->max_nodes : WORTH)};
     stair_integrand *f = &w->f;
     f->shape.brief = f->fibre.brief = stair_passes_brief(f, options->precision);
     result->error = stair_passes_run(&passes, options, out);

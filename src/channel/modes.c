@@ -335,7 +335,7 @@ static void try_images(stair_integrand *f, const stair_mode *mode, double cutoff
         for (int sign = f->shape.mirrored ? -1 : 1; sign <= 1; sign += 2) {
             double u[STAIR_MAX_DIM];
             memcpy(u, mode->u, sizeof(double) * (size_t)f->dim);
-            for (int t = 0; t < m; t++) u[row * m + t] = -u[row * m + t];
+            for (int t = 0; t < m; t++) u[row * m + t] = -u[row * m + t] - 2 * f->mean[row * m + t];
             try_start(f, u, sign, cutoff, 0, modes); /* the link is as flat here as at the mode */
         }
 }

@@ -46,8 +46,8 @@ stair_status stair_integrand_create(stair_context *context, const stair_model *m
     int residuals = model->info.output_noisy ? model->info.label_size : 0;
     f->size = size;
     f->count = 1 + size + size * (size + 1) / 2;
-    size_t small = (size_t)(2 * p * p + 2 * size), block = STAIR_BLOCK;
-    size_t doubles = (small + 7) / 8 * 8 + block * (size_t)(STAIR_MAX_DIM + size + residuals + 2 * size + 3) +
+    size_t small = (size_t)(2 * p * p + 4 * size), block = STAIR_BLOCK;
+    size_t doubles = (small + 7) / 8 * 8 + block * (size_t)(2 * STAIR_MAX_DIM + size + residuals + 2 * size + 3) +
                      8 * (size_t)(f->count + 4 * size);
     STAIR_TRY(stair_fibre_create(context, model, &f->fibre));
     double *memory = aligned_alloc(64, doubles * sizeof(double));
@@ -57,7 +57,8 @@ stair_status stair_integrand_create(stair_context *context, const stair_model *m
     }
     memset(memory, 0, doubles * sizeof(double));
     f->nodes.u = memory;
-    f->nodes.z = f->nodes.u + block * STAIR_MAX_DIM;
+    f->nodes.at = f->nodes.u + block * STAIR_MAX_DIM;
+    f->nodes.z = f->nodes.at + block * STAIR_MAX_DIM;
     f->nodes.a = f->nodes.z + block * (size_t)(size + residuals);
     f->nodes.b = f->nodes.a + block * (size_t)size;
     f->nodes.weight = f->nodes.b + block * (size_t)size;
@@ -68,7 +69,9 @@ stair_status stair_integrand_create(stair_context *context, const stair_model *m
     f->lower = f->whiten + p * p;
     f->offset = f->lower + p * p;
     f->origin = f->offset + size;
-    f->shape = (stair_channel_shape){.rows = p, .tokens = m, .whiten = f->whiten, .offset = f->offset};
+    f->shift = f->origin + size;
+    f->mean = f->shift + size;
+    f->shape = (stair_channel_shape){.rows = p, .tokens = m, .whiten = f->whiten, .offset = f->offset, .shift = f->shift};
     return STAIR_OK;
 }
 
@@ -87,9 +90,14 @@ bool stair_integrand_set(stair_integrand *f, const double *omega, const double *
     if (!stair_matrix_whiten(p, v, f->lower, f->whiten, &f->half_logdet)) return false;
     for (int i = 0; i < p; i++)
         for (int t = 0; t < m; t++) {
-            long double sum = 0;
-            for (int j = 0; j <= i; j++) sum += (long double)f->whiten[i * p + j] * omega[j * m + t];
+            long double sum = 0, free_rows = 0;
+            for (int j = 0; j <= i; j++) {
+                sum += (long double)f->whiten[i * p + j] * omega[j * m + t];
+                if (j < f->fibre.free_rows) free_rows = sum;
+            }
             f->offset[i * m + t] = (double)sum;
+            f->shift[i * m + t] = (double)(sum - free_rows);
+            f->mean[i * m + t] = omega[i * m + t];
         }
     f->shape.free_rows = f->fibre.free_rows;
     f->shape.residuals = f->fibre.residuals;
@@ -100,10 +108,22 @@ bool stair_integrand_set(stair_integrand *f, const double *omega, const double *
     return true;
 }
 
+/* The fibre at the first n nodes. */
+static void map_nodes(stair_integrand *f, int n)
+{
+    int free = f->shape.free_rows * f->shape.tokens;
+    for (int k = 0; k < f->dim; k++) {
+        const double *u = f->nodes.u + (size_t)k * STAIR_BLOCK, mean = k < free ? f->mean[k] : 0;
+        double *at = f->nodes.at + (size_t)k * STAIR_BLOCK;
+        for (int i = 0; i < STAIR_BLOCK; i++) at[i] = u[i] + mean;
+    }
+    f->visited += n;
+    stair_fibre_map(&f->fibre, f->chart, n, f->nodes.at, f->nodes.z, f->nodes.weight);
+}
+
 double stair_integrand_energies(stair_integrand *f, int n)
 {
-    f->visited += n;
-    stair_fibre_map(&f->fibre, f->chart, n, f->nodes.u, f->nodes.z, f->nodes.weight);
+    map_nodes(f, n);
     return stair_block_energies_table[stair_isa()](&f->shape, n, &f->nodes);
 }
 
@@ -167,8 +187,7 @@ void stair_integrand_begin(stair_integrand *f, double top, stair_moments *moment
 
 int stair_integrand_accumulate(stair_integrand *f, int n, double cutoff, stair_moments *moments)
 {
-    f->visited += n;
-    stair_fibre_map(&f->fibre, f->chart, n, f->nodes.u, f->nodes.z, f->nodes.weight);
+    map_nodes(f, n);
     int last = -2;
     if (f->pending == moments)
         last = stair_block_accumulate_table[stair_isa()](&f->shape, n, &f->nodes, moments->top, moments->top - cutoff,
@@ -270,9 +289,11 @@ double stair_posterior_sensitivity(const stair_integrand *f, const stair_posteri
 
 double stair_integrand_rounding(const stair_integrand *f)
 {
-    double largest = 1;
-    for (int i = 0; i < f->size; i++) largest = fmax(largest, fabs(f->offset[i]));
-    return 4e-16 * (1 + sqrt(total_precision(f)) + 2 * largest);
+    int p = f->shape.rows, free = f->shape.free_rows;
+    double largest = 1, steep = 0;
+    for (int i = 0; i < f->size; i++) largest = fmax(largest, fabs(f->shift[i]));
+    for (int i = free * p; i < p * p; i++) steep += f->whiten[i] * f->whiten[i]; /* the free rows cancel nothing */
+    return 4e-16 * (1 + sqrt(steep) + 2 * largest);
 }
 
 double stair_posterior_truncation(const stair_integrand *f, const stair_posterior *out, double cutoff)

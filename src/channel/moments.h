@@ -19,11 +19,13 @@ typedef struct {
     bool brief;           /* exps to nine digits are enough */
     const double *whiten; /* (P, P) lower: L^{-1} */
     const double *offset; /* (P, M): L^{-1} omega */
+    const double *shift;  /* (P, M): what is left of it when free rows are counted from their mean: zero in those */
 } stair_channel_shape;
 
 /* One block of nodes on its way: structure of arrays, STAIR_BLOCK wide, one allocation. */
 typedef struct {
-    double *u;      /* (dim): set by the rule */
+    double *u;      /* (dim): set by the rule, free rows counted from their prior mean, so that a small V costs no digits */
+    double *at;     /* (dim): the same counted from zero, what the fibre is asked for */
     double *z;      /* (P*M + residuals): dependent rows and residuals, set by the fibre */
     double *weight; /* set by the fibre; a rule may scale it */
     double *a;      /* (P*M): x = a + b, mirror a - b */
@@ -40,6 +42,7 @@ typedef struct {
     int dim, size;   /* coordinates; P*M */
     int count;       /* numbers in a stair_moments: 1 + size + size (size + 1) / 2 */
     double *whiten, *offset, *lower, *origin; /* (P,P) (P*M) (P,P) (P*M) */
+    double *shift, *mean;                     /* (P*M) (P*M): as in the shape; omega */
     double half_logdet;
     double *lanes;   /* accumulators of the kernel, stair_isa_lanes() per sum, */
     struct stair_moments *pending; /* not yet added to these moments */

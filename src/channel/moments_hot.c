@@ -17,7 +17,7 @@ LANES_INLINE lanes energies(const stair_channel_shape *s, const int rows, const 
     lanes square = lanes_set(0), up = lanes_set(0), down = lanes_set(0);
     for (int p = 0; p < rows; p++)
         for (int t = 0; t < m; t++) {
-            lanes a = lanes_set(-s->offset[p * m + t]), b = lanes_set(0);
+            lanes a = lanes_set(-s->shift[p * m + t]), b = lanes_set(0);
             for (int q = 0; q <= p; q++) {
                 if (q < free_rows)
                     a += s->whiten[p * rows + q] * lanes_load(ROW(nodes->u, q * m + t));
@@ -140,7 +140,7 @@ LANES_INLINE int accumulate(const stair_channel_shape *s, const int rows, const 
         lanes x[6], y[6], square = lanes_set(0), up = lanes_set(0), down = lanes_set(0);
         for (int p = 0; p < rows; p++)
             for (int t = 0; t < m; t++) {
-                lanes a = lanes_set(-s->offset[p * m + t]), b = lanes_set(0);
+                lanes a = lanes_set(-s->shift[p * m + t]), b = lanes_set(0);
                 for (int q = 0; q <= p; q++) {
                     if (q < free_rows)
                         a += s->whiten[p * rows + q] * lanes_load(ROW(nodes->u, q * m + t));

@@ -334,11 +334,8 @@ static void set_plan(stair_worker *w, const stair_channel_options *options, nest
     plan->top = best;
     plan->cutoff = options->cutoff - log(options->precision) + 5;
     plan->spread = sqrt(2 * plan->cutoff);
-    double radius = sqrt(2 * (plan->cutoff + fmax(0, -best))), mean[2];
-    for (int t = 0; t < 2; t++) mean[t] = scale * f->offset[t];
-    plan->centre[0] = mean[0] * f->fibre.outer[0] + mean[1] * f->fibre.outer[1];
-    plan->centre[1] = -mean[0] * f->fibre.outer[1] + mean[1] * f->fibre.outer[0];
-    plan->reach[0] = plan->reach[1] = radius * scale;
+    plan->centre[0] = plan->centre[1] = 0;
+    plan->reach[0] = plan->reach[1] = sqrt(2 * (plan->cutoff + fmax(0, -best))) * scale;
     plan->line_tolerance = 0.25 * options->precision * exp(mode->log_mass - plan->top) / (2 * plan->reach[0]);
 }
 

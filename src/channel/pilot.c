@@ -35,14 +35,14 @@ double stair_prior_scale(const stair_integrand *f, int k)
     return sqrt(variance);
 }
 
-/* Pilot points: prior mean plus prior factor times t. */
+/* Pilot points: prior factor times t, counted from the prior mean. */
 void stair_prior_point(const stair_integrand *f, const double *t, double *u)
 {
     int p = f->shape.rows, m = f->shape.tokens, free = f->shape.free_rows * m;
     for (int k = 0; k < f->dim; k++) {
         u[k] = k < free ? 0 : t[k];
         int row = k / m, token = k % m;
-        for (int j = 0; j <= row && k < free; j++) u[k] += f->lower[row * p + j] * (t[j * m + token] + f->offset[j * m + token]);
+        for (int j = 0; j <= row && k < free; j++) u[k] += f->lower[row * p + j] * t[j * m + token];
     }
 }
 

@@ -67,9 +67,7 @@ static void wide_component(const stair_integrand *f, const stair_mode *mode, dou
                 covariance[i * dim + j] += WIDEN * WIDEN * f->lower[(i / m) * p + k] * f->lower[(j / m) * p + k];
         }
         for (int j = 0; j < dim && i >= dim - f->fibre.angles; j++) covariance[i * dim + j] = covariance[j * dim + i] = i == j;
-        if (i >= free) continue;
-        centre[i] = 0;
-        for (int k = 0; k <= i / m; k++) centre[i] += f->lower[(i / m) * p + k] * f->offset[k * m + i % m];
+        if (i < free) centre[i] = 0;
     }
 }
 
