@@ -123,6 +123,12 @@ static void linearise(stair_integrand *f, stair_mode *mode, double *gradient)
 
 static bool damped_step(int dim, const double *precision, const double *gradient, double damping, double *step)
 {
+    if (dim == 2) { /* the usual case, in closed form */
+        double a = precision[0] * (1 + damping), b = precision[1], c = precision[3] * (1 + damping), det = a * c - b * b;
+        step[0] = -(c * gradient[0] - b * gradient[1]) / det;
+        step[1] = -(a * gradient[1] - b * gradient[0]) / det;
+        return det > 1e-14 * a * c;
+    }
     double matrix[STAIR_MAX_DIM * STAIR_MAX_DIM];
     for (int i = 0; i < dim; i++) {
         for (int j = 0; j < dim; j++) matrix[i * dim + j] = precision[i * dim + j] * (i == j ? 1 + damping : 1);

@@ -20,6 +20,7 @@ STAIR_HOT_TABLE(int, stair_block_accumulate,
 
 STAIR_HOT_TABLE(void, stair_block_affine,
                 (int dim, const double *matrix, const double *centre, const double *normal, size_t stride, double *u));
+STAIR_HOT_TABLE(void, stair_block_shift, (int n, const double *u, double by, double *at));
 STAIR_HOT_TABLE(void, stair_block_line, (int n, const double *from, const double *step, double *x, double *y));
 STAIR_HOT_TABLE(void, stair_block_mass,
                 (int n, const double *plus, const double *minus, double top, const double *weight, double *mass));
@@ -113,9 +114,8 @@ static void map_nodes(stair_integrand *f, int n)
 {
     int free = f->shape.free_rows * f->shape.tokens;
     for (int k = 0; k < f->dim; k++) {
-        const double *u = f->nodes.u + (size_t)k * STAIR_BLOCK, mean = k < free ? f->mean[k] : 0;
-        double *at = f->nodes.at + (size_t)k * STAIR_BLOCK;
-        for (int i = 0; i < STAIR_BLOCK; i++) at[i] = u[i] + mean;
+        size_t row = (size_t)k * STAIR_BLOCK;
+        stair_block_shift_table[stair_isa()](n, f->nodes.u + row, k < free ? f->mean[k] : 0, f->nodes.at + row);
     }
     f->visited += n;
     stair_fibre_map(&f->fibre, f->chart, n, f->nodes.at, f->nodes.z, f->nodes.weight);

@@ -231,3 +231,10 @@ void STAIR_HOT(stair_block_line)(int n, const double *from, const double *step, 
         lanes_store(y + i, from[1] + step[1] * at);
     }
 }
+
+void STAIR_HOT(stair_block_shift)(int n, const double *u, double by, double *at);
+
+void STAIR_HOT(stair_block_shift)(int n, const double *u, double by, double *at)
+{
+    for (int i = 0; i < n; i += LANES) lanes_store(at + i, lanes_load(u + i) + by);
+}
