@@ -85,6 +85,17 @@ static inline void channel_case_evaluate(channel_case *c, double precision, cons
     if (channel_case_try(c, precision, method, 0, c->n) != STAIR_OK) fail_msg("%s", stair_context_message(c->context));
 }
 
+/* |a - b| / |b| */
+static inline double channel_case_gap(size_t n, const double *a, const double *b)
+{
+    double difference = 0, size = 0;
+    for (size_t i = 0; i < n; i++) {
+        difference += (a[i] - b[i]) * (a[i] - b[i]);
+        size += b[i] * b[i];
+    }
+    return sqrt(difference / size);
+}
+
 /* Carried label of a last layer h (M) of rank one: rows of log-softmax of h h^T. */
 static inline void channel_case_label(int m, const double *h, double *label)
 {
