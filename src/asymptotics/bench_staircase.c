@@ -61,7 +61,7 @@ static stair_status time_case(stair_context *context, const staircase_case *c, s
     snprintf(row->model, sizeof row->model, "%s", c->model);
     for (int k = 0; k < count; k++)
         if (isfinite(steps[k].alpha) && steps[k].alpha > 0) row->error = fmax(row->error, steps[k].error / steps[k].alpha);
-    row->passed = (c->limit == 0 || row->seconds <= c->limit) && row->error <= 3 * c->precision;
+    row->passed = (c->limit == 0 || row->seconds <= c->limit) && row->error <= c->precision;
     stair_model_destroy(&model);
     return status;
 }
@@ -97,7 +97,7 @@ static stair_status time_curve(stair_context *context, const curve_case *c, stai
         stair_curve_destroy(&curve);
     }
     row->seconds = seconds() - start;
-    row->passed = (c->limit == 0 || row->seconds <= c->limit) && row->error <= 3 * c->precision;
+    row->passed = (c->limit == 0 || row->seconds <= c->limit) && row->error <= c->precision;
     stair_model_destroy(&model);
     return status;
 }

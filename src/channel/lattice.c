@@ -447,8 +447,7 @@ static double integrate(stair_worker *w, const stair_channel_options *options, l
             if (f->dim <= 2) continue;
             next = step * finer_step(fmax(earlier, difference) / sensitivity, pow(allowed / sensitivity, 1 / POWER));
             coarse = step;
-            w->coarse.logz = out->logz;
-            memcpy(w->coarse.g, out->g, sizeof(double) * (size_t)(f->size * (1 + f->size))); /* dg follows g */
+            stair_posterior_copy(f, out, &w->coarse);
         }
     }
 }

@@ -16,7 +16,8 @@
 
 STAIR_HOT_TABLE(void, stair_pair_sum,
                 (const stair_channel_shape *s, int n, const stair_nodes *nodes, double top, double cutoff, double *most,
-                 double *accumulators));
+                 bool brief, double *accumulators));
+STAIR_HOT_TABLE(void, stair_block_line, (int n, const double *from, const double *step, double *x, double *y));
 
 static bool worth_trying(const stair_integrand *f, double step)
 {
@@ -48,7 +49,7 @@ static void add_block(stair_integrand *f, prior_sums *s)
     memcpy(f->nodes.u, s->x, sizeof(double) * STAIR_BLOCK);
     memcpy(f->nodes.u + STAIR_BLOCK, s->y, sizeof(double) * STAIR_BLOCK);
     stair_fibre_map(&f->fibre, f->chart, s->n, f->nodes.u, f->nodes.z, f->nodes.weight);
-    stair_pair_sum_table[stair_isa()](&f->shape, s->n, &f->nodes, s->top, s->cutoff, &s->most, s->lanes);
+    stair_pair_sum_table[stair_isa()](&f->shape, s->n, &f->nodes, s->top, s->cutoff, &s->most, f->fibre.brief, s->lanes);
     f->visited += s->n;
     s->n = 0;
 }
@@ -61,7 +62,7 @@ static void sum_disc(stair_integrand *f, double radius2, double shift, const dou
         for (int left = (int)(reach - q) + 1, many; left > 0; left -= many, q += many) {
             double from[2] = {centre[0] + axis[0] * q - axis[1] * r, centre[1] + axis[1] * q + axis[0] * r};
             many = left < STAIR_BLOCK - s->n ? left : STAIR_BLOCK - s->n;
-            stair_line(many, from, axis, s->x + s->n, s->y + s->n);
+            stair_block_line_table[stair_isa()](many, from, axis, s->x + s->n, s->y + s->n);
             s->n += many;
             if (s->n == STAIR_BLOCK) add_block(f, s);
         }
@@ -76,6 +77,7 @@ static bool sum_all(stair_passes *p)
     double axis[2] = {step * f->fibre.outer[0], step * f->fibre.outer[1]}, *top = p->user; /* of all passes */
     if (*top == -INFINITY) *top = first_top(f, step);
     p->top = *top;
+    p->cell = 0.5 * step * step;
     double radius2 = 2 * stair_passes_left(p, 0) / (p->step[0] * p->step[0]); /* beyond, the prior lets nothing be visible */
     if ((double)f->visited + 6.3 * radius2 > (double)p->budget) return false;
     prior_sums s = {.top = *top, .cutoff = p->cutoff, .most = *top};
@@ -91,23 +93,17 @@ static bool sum_all(stair_passes *p)
     return true;
 }
 
-static void finish_pass(const stair_passes *p, const stair_moments *sum, double share, stair_posterior *out)
-{
-    double step = p->step[0] * p->w->f.lower[0];
-    stair_passes_finish(&p->w->f, sum, log(0.5 * step * step / share), out);
-}
-
 bool stair_lattice_prior(stair_worker *w, const stair_channel_options *options, stair_posterior *out, stair_rule_result *result)
 {
     double step = STEP / sqrt(-log(fmin(options->precision, 1e-2)));
     if (!worth_trying(&w->f, step)) return false;
     double top = -INFINITY;
     stair_passes passes = {.w = w, .lattices = 1, .step = {step}, .sum = sum_all,
-                           .finish = finish_pass, .user = &top, .budget = w->f.visited + (options->max_nodes < WORTH ? options->max_nodes : WORTH)};
+                           .user = &top, .budget = w->f.visited + (options->max_nodes < WORTH ? options->max_nodes : WORTH)};
     stair_integrand *f = &w->f;
-    f->shape.brief = f->fibre.brief = stair_passes_brief(f, options->precision);
+    f->fibre.brief = stair_passes_brief(f, options->precision);
     result->error = stair_passes_run(&passes, options, out);
-    f->shape.brief = f->fibre.brief = false;
+    f->fibre.brief = false;
     result->converged = result->error <= options->precision;
     return result->converged;
 }

@@ -5,13 +5,13 @@
 #include "core/lanes.h"
 
 void STAIR_HOT(stair_pair_sum)(const stair_channel_shape *s, int n, const stair_nodes *nodes, double top, double cutoff, double *most,
-                               double *accumulators);
+                               bool brief, double *accumulators);
 
 #define ROW(array, k) ((array) + (size_t)(k)*STAIR_BLOCK + at)
 
 /* accumulators: 15 groups of lanes, in the order of a stair_moments */
 void STAIR_HOT(stair_pair_sum)(const stair_channel_shape *s, int n, const stair_nodes *nodes, double top, double cutoff, double *most,
-                               double *accumulators)
+                               bool brief, double *accumulators)
 {
     const double *w = s->whiten, *offset = s->offset, threshold = top - cutoff;
     lanes *acc = (lanes *)(void *)accumulators, highest = lanes_set(*most);
@@ -29,7 +29,7 @@ void STAIR_HOT(stair_pair_sum)(const stair_channel_shape *s, int n, const stair_
         highest = lanes_max(highest, high);
         if (!lanes_any(high > threshold)) continue;
         lanes up, down;
-        if (s->brief) {
+        if (brief) {
             up = weight * lanes_exp_short(plus - top);
             down = weight * lanes_exp_short(minus - top);
         } else {
@@ -54,4 +54,17 @@ void STAIR_HOT(stair_pair_sum)(const stair_channel_shape *s, int n, const stair_
         acc[14] += even * z1 * z1;
     }
     *most = lanes_top(highest);
+}
+
+/* (x, y)_i = from + i step, i < n, and up to STAIR_LINE_SLACK more */
+void STAIR_HOT(stair_block_line)(int n, const double *from, const double *step, double *x, double *y);
+
+void STAIR_HOT(stair_block_line)(int n, const double *from, const double *step, double *x, double *y)
+{
+    static const double number[8] = {0, 1, 2, 3, 4, 5, 6, 7};
+    for (int i = 0; i < n; i += LANES) {
+        lanes at = lanes_load(number) + (double)i;
+        lanes_store(x + i, from[0] + step[0] * at);
+        lanes_store(y + i, from[1] + step[1] * at);
+    }
 }

@@ -15,7 +15,6 @@
 #include "channel/lattice_points.h"
 #include "channel/passes.h"
 #include "core/isa.h"
-#include "core/matrix.h"
 
 #define HEAD_STEP 3.2     /* of the first pass, over sqrt(log(1/precision)), in deviations of the prior */
 #define TAIL_STEP 2.88
@@ -291,18 +290,12 @@ static bool lay_tail(layered_plan *plan)
 static bool sum_all(stair_passes *passes)
 {
     layered_plan *plan = passes->user;
+    double step = passes->step[STAIR_HEAD] * plan->f->lower[0];
     if (!lay_tail(plan)) return false;
+    passes->cell = step * step / COSETS * fabs(plan->along[0] * plan->across[1] - plan->along[1] * plan->across[0]);
     for (int c = 0; c < COSETS; c++)
         if (!each_head_node(plan, c, true)) return false;
     return true;
-}
-
-static void finish_pass(const stair_passes *passes, const stair_moments *sum, double share, stair_posterior *out)
-{
-    const layered_plan *plan = passes->user;
-    double step = passes->step[STAIR_HEAD] * passes->w->f.lower[0];
-    double cell = 0.5 * step * step * fabs(plan->along[0] * plan->across[1] - plan->along[1] * plan->across[0]);
-    stair_passes_finish(&passes->w->f, sum, log(cell / share), out);
 }
 
 stair_rule_result stair_rule_layered(stair_worker *w, const stair_channel_options *options, stair_posterior *out)
@@ -312,7 +305,7 @@ stair_rule_result stair_rule_layered(stair_worker *w, const stair_channel_option
     if (options->precision < FINEST) return result;
     if (!w->layered && !(w->layered = create())) return result;
     layered_plan plan = {.f = &w->f, .s = w->layered};
-    stair_passes passes = {.w = w, .lattices = 2, .step = {HEAD_STEP * fine, TAIL_STEP * fine}, .sum = sum_all, .finish = finish_pass,
+    stair_passes passes = {.w = w, .lattices = 2, .step = {HEAD_STEP * fine, TAIL_STEP * fine}, .sum = sum_all,
                            .user = &plan, .budget = w->f.visited + CHEAP * options->max_nodes};
     plan.passes = &passes;
     w->f.fibre.brief = true;

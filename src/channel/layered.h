@@ -12,12 +12,12 @@ typedef struct {
 } stair_tail_table;
 
 /* log integrand at tail node (q, r, a), sign +-:
- *   constant + r_r r + r_rr r^2 + (q_0 + q_r r) q + q_qq q^2 + aa (g00 a0^2 + 2 g01 a0 a1 + g11 a1^2)
+ *   constant + r_r r + r_rr r^2 + (q_0 + q_r r) q + q_qq q^2 + g00 a0^2 + 2 g01 a0 a1 + g11 a1^2
  *     +- [ (a0_0 + a0_r r + a0_q q) a0 + (a1_0 + a1_r r + a1_q q) a1 ],
  * visible at most where edge_0 + ... + q^2 <= 0, the ellipse that the prior of v alone leaves. */
 typedef struct {
     double constant, r_r, r_rr, q_0, q_r, q_qq;
-    double g00, g01, g11; /* times aa */
+    double g00, g01, g11;
     double a0_0, a0_r, a0_q, a1_0, a1_r, a1_q;
     double edge_0, edge_r, edge_rr, edge_q, edge_qr; /* q^2 + 2 (edge_q + edge_qr r) q + edge_0 + 2 edge_r r + edge_rr r^2 */
 } stair_tail_form;

@@ -21,18 +21,12 @@ STAIR_HOT_TABLE(int, stair_block_accumulate,
 STAIR_HOT_TABLE(void, stair_block_affine,
                 (int dim, const double *matrix, const double *centre, const double *normal, size_t stride, double *u));
 STAIR_HOT_TABLE(void, stair_block_shift, (int n, const double *u, double by, double *at));
-STAIR_HOT_TABLE(void, stair_block_line, (int n, const double *from, const double *step, double *x, double *y));
 STAIR_HOT_TABLE(void, stair_block_mass,
                 (int n, const double *plus, const double *minus, double top, const double *weight, double *mass));
 
 void stair_affine(int dim, const double *matrix, const double *centre, const double *points, size_t stride, double *u)
 {
     stair_block_affine_table[stair_isa()](dim, matrix, centre, points, stride, u);
-}
-
-void stair_line(int n, const double *from, const double *step, double *x, double *y)
-{
-    stair_block_line_table[stair_isa()](n, from, step, x, y);
 }
 
 void stair_mass(int n, const double *plus, const double *minus, double top, const double *weight, double *mass)
@@ -245,6 +239,13 @@ void stair_moments_finish(stair_integrand *f, const stair_moments *moments, stai
             double mean_ij = 0.5 * (out->dg[i * size + j] + out->dg[j * size + i]);
             out->dg[i * size + j] = out->dg[j * size + i] = mean_ij;
         }
+}
+
+void stair_posterior_copy(const stair_integrand *f, const stair_posterior *from, stair_posterior *to)
+{
+    to->logz = from->logz;
+    memcpy(to->g, from->g, sizeof(double) * (size_t)f->size);
+    memcpy(to->dg, from->dg, sizeof(double) * (size_t)(f->size * f->size));
 }
 
 #define VANISHING 1e-9 /* of its natural size: below this g counts as zero, as it is at omega = 0 */

@@ -16,7 +16,6 @@ typedef struct {
     int rows, tokens, free_rows; /* P, M, rows that are coordinates */
     int residuals;
     bool mirrored;
-    bool brief;           /* exps to nine digits are enough */
     const double *whiten; /* (P, P) lower: L^{-1} */
     const double *offset; /* (P, M): L^{-1} omega */
     const double *shift;  /* (P, M): what is left of it when free rows are counted from their mean: zero in those */
@@ -63,9 +62,6 @@ bool stair_integrand_set(stair_integrand *f, const double *omega, const double *
 
 /* u (dim, STAIR_BLOCK) = centre + matrix points, one block; points (dim, stride) */
 void stair_affine(int dim, const double *matrix, const double *centre, const double *points, size_t stride, double *u);
-/* (x, y)_i = from + i step, i < n, and up to STAIR_LINE_SLACK more */
-#define STAIR_LINE_SLACK 8
-void stair_line(int n, const double *from, const double *step, double *x, double *y);
 /* mass = weight (exp(plus - top) + exp(minus - top)); minus may be NULL.  Arrays have room for whole lanes. */
 void stair_mass(int n, const double *plus, const double *minus, double top, const double *weight, double *mass);
 
@@ -97,6 +93,8 @@ typedef struct {
     double *dg; /* (P*M, P*M) */
 } stair_posterior;
 void stair_moments_finish(stair_integrand *f, const stair_moments *moments, stair_posterior *out);
+
+void stair_posterior_copy(const stair_integrand *f, const stair_posterior *from, stair_posterior *to);
 
 /* How much larger the relative error of g or dg is than that of the moments they come from: both are
  * small differences when the label says little along a direction in which V is small. */

@@ -128,8 +128,6 @@ void STAIR_HOT(stair_block_mass)(int n, const double *plus, const double *minus,
 int STAIR_HOT(stair_block_accumulate)(const stair_channel_shape *s, int n, const stair_nodes *nodes, double top,
                                       double threshold, const double *origin, double *accumulators);
 
-LANES_INLINE lanes exp_of(const stair_channel_shape *s, lanes x) { return s->brief ? lanes_exp_short(x) : lanes_exp(x); }
-
 /* Energies and sums in one pass, nothing stored in between: for sizes that fit the registers. */
 LANES_INLINE int accumulate(const stair_channel_shape *s, const int rows, const int m, const int free_rows, int n,
                             const stair_nodes *nodes, double top, double threshold, const double *origin, lanes *acc)
@@ -167,7 +165,7 @@ LANES_INLINE int accumulate(const stair_channel_shape *s, const int rows, const 
         int up_counts = lanes_any(plus > threshold - FAINT), down_counts = s->mirrored && lanes_any(minus > threshold - FAINT);
         if (!up_counts && !down_counts) continue;
         if (!up_counts || !down_counts) {
-            lanes w = weight * exp_of(s, (up_counts ? plus : minus) - top), weighted[6];
+            lanes w = weight * lanes_exp((up_counts ? plus : minus) - top), weighted[6];
             acc[0] += w;
             for (int i = 0; i < size; i++) {
                 x[i] = (up_counts ? x[i] : y[i]) - origin[i];
@@ -180,7 +178,7 @@ LANES_INLINE int accumulate(const stair_channel_shape *s, const int rows, const 
             continue;
         }
         /* even and odd in the mirror: sums of t and v stand for those of both signs */
-        lanes w_up = weight * exp_of(s, plus - top), w_down = weight * exp_of(s, minus - top), both = w_up + w_down, gap = w_up - w_down;
+        lanes w_up = weight * lanes_exp(plus - top), w_down = weight * lanes_exp(minus - top), both = w_up + w_down, gap = w_up - w_down;
         lanes t[6], v[6], half[6];
         acc[0] += both;
         for (int i = 0; i < size; i++) {
@@ -218,18 +216,6 @@ int STAIR_HOT(stair_block_accumulate)(const stair_channel_shape *s, int n, const
         last = accumulate(s, 3, 2, 2, n, nodes, top, threshold, origin, local);
     for (int k = 0; k < count; k++) acc[k] = local[k];
     return last;
-}
-
-void STAIR_HOT(stair_block_line)(int n, const double *from, const double *step, double *x, double *y);
-
-void STAIR_HOT(stair_block_line)(int n, const double *from, const double *step, double *x, double *y)
-{
-    static const double number[8] = {0, 1, 2, 3, 4, 5, 6, 7};
-    for (int i = 0; i < n; i += LANES) {
-        lanes at = lanes_load(number) + (double)i;
-        lanes_store(x + i, from[0] + step[0] * at);
-        lanes_store(y + i, from[1] + step[1] * at);
-    }
 }
 
 void STAIR_HOT(stair_block_shift)(int n, const double *u, double by, double *at);

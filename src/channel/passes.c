@@ -21,8 +21,8 @@
 
 double stair_passes_left(const stair_passes *p, double energy) { return p->cutoff + energy - fmax(p->top, p->floor); }
 
-/* By way of the moments of x = L^{-1} (Z - omega). */
-void stair_passes_finish(stair_integrand *f, const stair_moments *z, double log_cell, stair_posterior *out)
+/* What follows from moments of Z, two tokens, counted from zero: by way of those of x = L^{-1} (Z - omega). */
+static void finish(stair_integrand *f, const stair_moments *z, double log_cell, stair_posterior *out)
 {
     enum { SIZE = 6 };
     const int size = f->size, rows = f->shape.rows;
@@ -69,7 +69,7 @@ static void posterior_of(const stair_passes *p, unsigned set, double share, stai
     stair_moments_clear(f, &p->w->total);
     for (int k = 0; k < STAIR_PARTS; k++)
         if (set >> k & 1) stair_moments_merge(f, &p->w->total, &p->part[k], 0);
-    p->finish(p, &p->w->total, share, out);
+    finish(f, &p->w->total, log(p->cell / share), out);
 }
 
 /* How far the posteriors of the two halves of all nodes are apart that the bits of `kinds` tell apart: twice as far as one of
@@ -168,12 +168,6 @@ static double left_out(const stair_channel_options *options)
     return LEFT * exp(-options->cutoff) * options->precision / (1 + options->precision / COARSE);
 }
 
-static void copy_posterior(const stair_integrand *f, const stair_posterior *from, stair_posterior *to)
-{
-    to->logz = from->logz;
-    memcpy(to->g, from->g, sizeof(double) * (size_t)(f->size * (1 + f->size))); /* dg follows g */
-}
-
 /* Ratios by which the steps shrink for the next pass. */
 static void choose_ratios(const stair_passes *p, const pass_view *view, double likely, double allowed, double *ratio)
 {
@@ -213,7 +207,7 @@ double stair_passes_run(stair_passes *p, const stair_channel_options *options, s
             choose_ratios(p, &fine, likely, allowed, ratio);
             for (int k = 0; k < 2; k++) p->step[k] /= ratio[k];
             if (!pass_over(p)) return error;
-            copy_posterior(f, out, &w->coarse);
+            stair_posterior_copy(f, out, &w->coarse);
             coarse = fine;
             fine = look_at(p, out);
         }

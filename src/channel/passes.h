@@ -26,9 +26,9 @@ typedef struct stair_passes {
     double cutoff;     /* of the exponent, below its largest, */
     double top, floor; /* which is at least `top`, as far as seen in this pass, and is expected to be at least `floor` */
     int64_t budget;    /* nodes visited */
-    bool (*sum)(struct stair_passes *passes); /* all nodes into the parts; false when they are too many */
-    /* What follows from the sum of several parts, the part `share` of all nodes: stair_passes_finish(). */
-    void (*finish)(const struct stair_passes *passes, const stair_moments *sum, double share, stair_posterior *out);
+    double cell;       /* volume that belongs to a node: set by sum() */
+    /* Moments of Z over all nodes, into the parts; false when they are too many. */
+    bool (*sum)(struct stair_passes *passes);
     void *user;
     stair_moments part[STAIR_PARTS];
     double sums[STAIR_PARTS][STAIR_PASS_COUNT];
@@ -36,9 +36,6 @@ typedef struct stair_passes {
 
 /* How much of the cutoff is left at this exponent. */
 double stair_passes_left(const stair_passes *passes, double energy);
-
-/* What follows from moments of Z, two tokens, counted from zero; their mass is the integral over exp(-log_cell). */
-void stair_passes_finish(stair_integrand *f, const stair_moments *z, double log_cell, stair_posterior *out);
 
 /* Whether exps to nine digits are good enough. */
 bool stair_passes_brief(const stair_integrand *f, double precision);

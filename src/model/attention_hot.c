@@ -19,13 +19,12 @@ void STAIR_HOT(stair_attention_map)(const stair_attention *a, const double *h, c
                                     int n, const double *u, double *z, double *weight);
 
 /* s (M, M) <- rows of softmax(j) */
-LANES_INLINE void softmax_rows(const int m, const bool brief, lanes *s)
+LANES_INLINE void softmax_rows(const int m, lanes *s)
 {
     if (m == 2) {
         /* one division for both rows; 300 keeps their product finite, and exp(-300) is zero enough */
-        lanes low = lanes_set(300.0), first = lanes_min(s[0] - s[1], low), second = lanes_min(s[3] - s[2], low);
-        lanes one = 1.0 + (brief ? lanes_exp_short(first) : lanes_exp(first)), two = 1.0 + (brief ? lanes_exp_short(second) : lanes_exp(second));
-        lanes both = lanes_reciprocal(one * two), off0 = two * both, off1 = one * both;
+        lanes low = lanes_set(300.0), one = 1.0 + lanes_exp(lanes_min(s[0] - s[1], low));
+        lanes two = 1.0 + lanes_exp(lanes_min(s[3] - s[2], low)), both = lanes_reciprocal(one * two), off0 = two * both, off1 = one * both;
         s[0] = 1.0 - off0;
         s[1] = off0;
         s[2] = off1;
@@ -45,7 +44,7 @@ LANES_INLINE void softmax_rows(const int m, const bool brief, lanes *s)
 }
 
 /* b (M, M) = c 1 + S_l or c 1 + S_l^T; mixed = H_{l-1}, NULL for the identity */
-LANES_INLINE void mixing(const stair_attention *a, const int m, const int layer, const bool brief, const double *u, const lanes *mixed,
+LANES_INLINE void mixing(const stair_attention *a, const int m, const int layer, const double *u, const lanes *mixed,
                          lanes *b)
 {
     for (int i = 0; i < m * m; i++) b[i] = lanes_set(0);
@@ -63,7 +62,7 @@ LANES_INLINE void mixing(const stair_attention *a, const int m, const int layer,
         for (int i = 0; i < m; i++)
             for (int j = 0; j < m; j++) b[i * m + j] += h[i] * h[j];
     }
-    if (!a->linear) softmax_rows(m, brief, b);
+    if (!a->linear) softmax_rows(m, b);
     if (a->literal)
         for (int i = 0; i < m; i++)
             for (int j = 0; j < i; j++) {
@@ -184,12 +183,12 @@ LANES_INLINE lanes last_layer(const stair_attention *a, const int m, const int p
 }
 
 /* B_1 ... B_layers at one group of nodes; behind them is room for two more matrices. */
-LANES_INLINE void all_mixings(const stair_attention *a, const int m, const int layers, const bool brief, const double *u, lanes *mixings)
+LANES_INLINE void all_mixings(const stair_attention *a, const int m, const int layers, const double *u, lanes *mixings)
 {
     lanes *mixed = mixings + layers * m * m, *next = mixed + m * m;
     for (int l = 0; l < layers; l++) {
         lanes *b = mixings + l * m * m;
-        mixing(a, m, l, brief, u, l ? mixed : NULL, b);
+        mixing(a, m, l, u, l ? mixed : NULL, b);
         if (l + 1 >= layers) break;
         for (int i = 0; i < m; i++)
             for (int j = 0; j < m; j++) {
@@ -201,14 +200,14 @@ LANES_INLINE void all_mixings(const stair_attention *a, const int m, const int l
 }
 
 LANES_INLINE void map(const stair_attention *a, const int m, const int layers, const int p, const double *h,
-                      const double *centre, const bool brief, lanes *mixings, int n, const double *u, double *z,
+                      const double *centre, lanes *mixings, int n, const double *u, double *z,
                       double *weight)
 {
     double total = p > 1 ? 1 / haar_total(p) : 1;
     for (int at = 0; at < n; at += LANES) {
         lanes *x = mixings + (layers + 1) * m * m;
         const double *here = u + at;
-        all_mixings(a, m, layers - 1, brief, here, mixings);
+        all_mixings(a, m, layers - 1, here, mixings);
         lanes density = last_layer(a, m, p, h, centre, here, x) * total, inverse = lanes_set(1);
         for (int l = layers - 2; l >= 0; l--) inverse *= solve(m, p, mixings + l * m * m, x);
         for (int i = 0; i < m * p && layers > 1; i++) x[i] = lanes_min(lanes_max(x[i], lanes_set(-HUGE_Z)), lanes_set(HUGE_Z));
@@ -252,17 +251,17 @@ void STAIR_HOT(stair_attention_map)(const stair_attention *a, const double *h, c
     if (m <= 3 && m > 1 && layers <= 4 && p == 1 && !a->unseen) {
         lanes local[4 * 9 + 2 * 9 + 3]; /* kept in registers once unrolled */
         if (m == 2 && layers == 2)
-            map(a, 2, 2, 1, h, centre, false, local, n, u, z, weight);
+            map(a, 2, 2, 1, h, centre, local, n, u, z, weight);
         else if (m == 2 && layers == 3)
-            map(a, 2, 3, 1, h, centre, false, local, n, u, z, weight);
+            map(a, 2, 3, 1, h, centre, local, n, u, z, weight);
         else if (m == 2)
-            map(a, 2, layers, 1, h, centre, false, local, n, u, z, weight);
+            map(a, 2, layers, 1, h, centre, local, n, u, z, weight);
         else
-            map(a, 3, layers, 1, h, centre, false, local, n, u, z, weight);
+            map(a, 3, layers, 1, h, centre, local, n, u, z, weight);
         return;
     }
     lanes *mixings = (lanes *)(void *)scratch;
-    map(a, m, layers, p, h, centre, false, mixings, n, u, z, weight);
+    map(a, m, layers, p, h, centre, mixings, n, u, z, weight);
 }
 
 void STAIR_HOT(stair_attention_unmix)(const stair_attention *a, int layers, int n, const double *u, double *mix, double *weight);
@@ -273,7 +272,7 @@ LANES_INLINE void unmix(const stair_attention *a, const int m, const int layers,
 {
     for (int at = 0; at < n; at += LANES) {
         lanes *x = room + (layers + 2) * m * m, inverse = lanes_set(1);
-        all_mixings(a, m, layers, false, u + at, room);
+        all_mixings(a, m, layers, u + at, room);
         for (int i = 0; i < m * m; i++) x[i] = lanes_set(i % (m + 1) == 0);
         for (int l = layers - 1; l >= 0; l--) inverse *= solve(m, m, room + l * m * m, x);
         for (int i = 0; i < m * m; i++) lanes_store(mix + (size_t)i * STAIR_BLOCK + at, x[i]);

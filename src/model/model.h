@@ -36,7 +36,7 @@ typedef struct stair_fibre {
     bool mirrored;  /* (free rows, -other rows) lies on the fibre as well */
     bool rough;     /* the density is singular on or next to its domain: a lattice misjudges its error */
     double outer[2]; /* two coordinates: unit direction over which narrow ridges are graphs */
-    bool brief;     /* the caller is content with nine digits of the map */
+    bool brief;     /* the caller is content with nine digits of the map, where that is cheaper */
     int head_rows;  /* leading free rows that only mix the tokens of all others, see fibre_head; 0: no such split */
     double *data;   /* per-sample numbers of the model, `fibre_size` of them */
 } stair_fibre;
