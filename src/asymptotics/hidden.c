@@ -1,11 +1,7 @@
-/* Where the label fixes the last row once the hidden rows are given, and depends on it linearly,
- *
- *   w(u; y) = T(u) x,   x = w(u0; y) at an anchor u0,   weight(u; y) = weight(u),
- *
- * as in attention of last rank one (T(u) = H(u)^-1 H(u0), h = +-gamma), the posterior of any sample is a sum
- * over hidden nodes u with prior N(omega_u, V_u): no search for modes, no adaptation, and as long as nothing
- * is known of the hidden rows, T(u) and the prior are one table for all samples.  Otherwise the nodes move
- * with omega and the model maps them.
+/* Where the label fixes the last row once the hidden rows u are given, and depends on it linearly (last_row.h), the
+ * posterior of any sample is a sum over hidden nodes u with prior N(omega_u, V_u): no search for modes, no adaptation,
+ * and as long as nothing is known of the hidden rows, T(u) and the prior are one table for all samples.  Otherwise the
+ * nodes move with omega and the model maps them.
  *
  * Two hidden coordinates: equidistant nodes, exact beyond all powers once they resolve the posterior
  * (Trefethen and Weideman, SIAM Review 56, 2014).  More: a randomly shifted lattice.  Either rule has two
@@ -19,30 +15,22 @@
 #include <string.h>
 
 #include "asymptotics/hidden_sums.h"
-#include "asymptotics/symmetry.h"
+#include "asymptotics/last_row.h"
 #include "core/isa.h"
-#include "core/matrix.h"
 #include "core/parallel.h"
 #include "core/qmc.h"
 #include "core/rng.h"
 
 #define CELLS       (STAIR_MAX_INDICES * STAIR_MAX_TOKENS)
-#define ROOM        ((STAIR_HIDDEN_ROWS + 1) * STAIR_HIDDEN_TOKENS * STAIR_BLOCK) /* Z of a block of nodes */
 #define HALVES      2
 #define REACH       6.5 /* standard deviations of the prior that nodes cover */
 #define PRIOR_STEP  0.7 /* step that resolves the prior, per fineness */
 #define WIDTH_STEP  0.9 /* and the posterior, in units of its width sqrt(v) / |dw/du| */
-#define SLOPES      256 /* random places at which |dw/du| is taken */
-#define DIFFERENCE  1e-4
 #define LEAST_STEP  0.01
 #define NEAR        5.2  /* REACH for nodes that follow omega */
 #define SPAN        8.0  /* fixed nodes cover [-SPAN, SPAN] */
 #define LEAST_FIXED 0.03 /* step below which fixed nodes, and STAIR_MOST_CELLS, would be too many */
 #define TURN        0.3  /* of the grid, so that hidden tokens do not tie in rows of nodes */
-#define TRIALS      512  /* random places where the fibre is looked at */
-#define LINEAR      1e-10
-#define STEEPEST                                                                                             \
-    40.0 /* largest entry of T: beyond, equidistant nodes would not see where the density peaks */
 #define SAMPLES_PER_BLOCK 64
 
 STAIR_HOT_TABLE(void, stair_hidden_moving,
@@ -71,147 +59,17 @@ struct stair_hidden {
         plane[HALVES]; /* two coordinates, not flat, if not too fine: nodes that stay where they are */
 };
 
-/* ---- the linear fibre ------------------------------------------------------------------------- */
-
-/* Anchor: tokens at different values, so that no mixing built from them is close to singular. */
-void stair_hidden_anchor(int rows, int m, double *anchor)
+static bool is_diagonal(int p, const double *cov)
 {
-    for (int r = 0; r < rows; r++)
-        for (int t = 0; t < m; t++)
-            anchor[r * m + t] = (t % 2 ? -3.0 : 3.0) * (1 - 0.5 * (t / 2) / (double)m) + 0.1 * r;
-}
-
-/* The last row (M) and the weight of an open fibre at hidden coordinates u (dim). */
-static double map_one(const stair_fibre *fibre, int m, const double *u, double *last)
-{
-    double block[ROOM], z[ROOM], weight[STAIR_BLOCK];
-    for (int k = 0; k < fibre->dim; k++)
-        for (int i = 0; i < STAIR_BLOCK; i++) block[k * STAIR_BLOCK + i] = u[k];
-    stair_fibre_map(fibre, 0, 1, block, z, weight);
-    for (int t = 0; t < m; t++) last[t] = z[(size_t)(fibre->dim + t) * STAIR_BLOCK];
-    return weight[0];
-}
-
-static stair_status open_at(stair_context *context, const stair_model *model, const double *hidden,
-                            const double *last, stair_fibre *fibre)
-{
-    double z[CELLS], label[STAIR_MAX_TOKENS * STAIR_MAX_TOKENS], omega[CELLS] = {0};
-    int m = model->info.tokens, rows = model->info.indices - 1;
-    memcpy(z, hidden, sizeof(double) * (size_t)(rows * m));
-    memcpy(z + rows * m, last, sizeof(double) * (size_t)m);
-    model->ops->forward(model, z, NULL, label);
-    return stair_fibre_open(context, label, omega, fibre);
-}
-
-/* Fibres of M labels whose anchors x_k are independent: columns of `inverse` (M, M) turn maps into T. */
-typedef struct {
-    stair_fibre fibre[STAIR_HIDDEN_TOKENS];
-    double inverse[STAIR_HIDDEN_TOKENS * STAIR_HIDDEN_TOKENS];
-    int opened;
-} label_basis;
-
-static void basis_close(label_basis *b)
-{
-    for (int k = 0; k < b->opened; k++) stair_fibre_destroy(&b->fibre[k]);
-}
-
-static stair_status basis_open(stair_context *context, const stair_model *model, const double *anchor,
-                               label_basis *b)
-{
-    int m = model->info.tokens;
-    double x[STAIR_HIDDEN_TOKENS * STAIR_HIDDEN_TOKENS], last[STAIR_HIDDEN_TOKENS];
-    memset(b, 0, sizeof *b);
-    for (int k = 0; k < m; k++) {
-        for (int t = 0; t < m; t++) last[t] = t == k ? 1.5 : 0.3 * (t + 1);
-        STAIR_TRY(stair_fibre_create(context, model, &b->fibre[k]));
-        b->opened++;
-        STAIR_TRY(open_at(context, model, anchor, last, &b->fibre[k]));
-        map_one(&b->fibre[k], m, anchor, last);
-        for (int t = 0; t < m; t++) x[t * m + k] = last[t];
-    }
-    for (int i = 0; i < m * m; i++) b->inverse[i] = i % (m + 1) == 0;
-    return stair_matrix_solve(m, x, m, b->inverse, NULL)
-               ? STAIR_OK
-               : stair_fail(context, STAIR_FAILED, "labels coincide");
-}
-
-/* T (M, M) at u, and the weight. */
-static double basis_map(const label_basis *b, int m, const double *u, double *t_out)
-{
-    double images[STAIR_HIDDEN_TOKENS * STAIR_HIDDEN_TOKENS], last[STAIR_HIDDEN_TOKENS], weight = 0;
-    for (int k = 0; k < m; k++) {
-        weight = map_one(&b->fibre[k], m, u, last);
-        for (int t = 0; t < m; t++) images[t * m + k] = last[t];
-    }
-    for (int i = 0; i < m; i++)
-        for (int j = 0; j < m; j++) {
-            t_out[i * m + j] = 0;
-            for (int k = 0; k < m; k++) t_out[i * m + j] += images[i * m + k] * b->inverse[k * m + j];
-        }
-    return weight;
-}
-
-/* w = T(u) x with a weight free of x at random places, and T nowhere close to singular. */
-static bool is_linear(stair_context *context, const stair_model *model, stair_fibre *fibre)
-{
-    int m = model->info.tokens, rows = model->info.indices - 1;
-    double anchor[CELLS], z[CELLS], x[STAIR_HIDDEN_TOKENS], w[STAIR_HIDDEN_TOKENS],
-        t[STAIR_HIDDEN_TOKENS * STAIR_HIDDEN_TOKENS];
-    label_basis basis;
-    stair_hidden_anchor(rows, m, anchor);
-    bool linear = basis_open(context, model, anchor, &basis) == STAIR_OK;
-    for (int trial = 0; trial < TRIALS && linear; trial++) {
-        stair_rng_normals(5, STAIR_RNG_POINTS, (uint64_t)trial, (rows + 1) * m, z);
-        linear = open_at(context, model, z, z + rows * m, fibre) == STAIR_OK;
-        if (!linear) break;
-        map_one(fibre, m, anchor, x);
-        double weight = map_one(fibre, m, z, w), other = basis_map(&basis, m, z, t);
-        linear = fabs(weight - other) <= LINEAR * STEEPEST * weight;
-        for (int i = 0; i < m; i++) {
-            for (int j = 0; j < m; j++) {
-                w[i] -= t[i * m + j] * x[j];
-                linear &= fabs(t[i * m + j]) <= STEEPEST;
-            }
-            linear &= fabs(w[i]) <= LINEAR * STEEPEST;
-        }
-    }
-    basis_close(&basis);
-    return linear;
-}
-
-static bool fibre_fits(const stair_fibre *f, int p, int m)
-{
-    return f->dim > 0 && f->dim == f->free_rows * m && f->free_rows == p - 1 && f->charts == 1 &&
-           f->mirrored && !f->residuals && f->angles == 0;
-}
-
-static bool rows_fit(const stair_model *model, const double *cov)
-{
-    int p = model->info.indices;
-    stair_symmetry symmetry;
     for (int i = 0; i < p; i++)
         for (int j = 0; j < p; j++)
             if (i != j && fabs(cov[i * p + j]) > 1e-12) return false;
-    stair_symmetry_find(model, &symmetry);
-    for (int i = 0; i < p - 1; i++)
-        if (!symmetry.even[i]) return false;
     return true;
 }
 
 bool stair_hidden_fits(stair_context *context, const stair_model *model, const double *cov)
 {
-    int p = model->info.indices, m = model->info.tokens;
-    stair_context local = *context; /* what does not fit is no error of the caller's */
-    stair_fibre fibre;
-    double z[CELLS];
-    if (model->info.output_noisy || m < 2 || m > STAIR_HIDDEN_TOKENS || p < 2 || p - 1 > STAIR_HIDDEN_ROWS)
-        return false;
-    if (stair_fibre_create(&local, model, &fibre) != STAIR_OK) return false;
-    stair_rng_normals(1, STAIR_RNG_POINTS, 0, p * m, z);
-    bool fits = open_at(&local, model, z, z + (p - 1) * m, &fibre) == STAIR_OK && fibre_fits(&fibre, p, m) &&
-                rows_fit(model, cov) && is_linear(&local, model, &fibre);
-    stair_fibre_destroy(&fibre);
-    return fits;
+    return is_diagonal(model->info.indices, cov) && stair_last_row_fits(context, model);
 }
 
 /* ---- nodes ------------------------------------------------------------------------------------ */
@@ -255,47 +113,20 @@ static size_t plane_nodes(stair_hidden *h, int half, double step, bool write)
     return n;
 }
 
-/* Over the prior: root mean square of |dw/du| in units of the hidden standard deviations, and largest entry
- * of T. */
-static double typical_slope(stair_hidden *h, const label_basis *basis)
-{
-    int m = h->m, cells = m * m;
-    double u[CELLS], moved[CELLS], t[STAIR_HIDDEN_TOKENS * STAIR_HIDDEN_TOKENS],
-        other[STAIR_HIDDEN_TOKENS * STAIR_HIDDEN_TOKENS];
-    double square = 0;
-    for (int trial = 0; trial < SLOPES; trial++) {
-        stair_rng_normals(6, STAIR_RNG_POINTS, (uint64_t)trial, h->dim, u);
-        basis_map(basis, m, u, t);
-        for (int c = 0; c < cells; c++) h->steepest = fmax(h->steepest, fabs(t[c]));
-        for (int k = 0; k < h->dim; k++) {
-            memcpy(moved, u, sizeof u);
-            moved[k] += DIFFERENCE;
-            basis_map(basis, m, moved, other);
-            for (int c = 0; c < cells; c++)
-                square += h->variance[k / m] * (other[c] - t[c]) * (other[c] - t[c]) /
-                          (DIFFERENCE * DIFFERENCE * SLOPES);
-        }
-    }
-    return sqrt(square);
-}
-
 /* Cell (i, j) of a plane: log weight and T of its nodes, and their bounds. */
-static void fill_cell(const label_basis *basis, const stair_hidden_plane *plane, int i, int j)
+static void fill_cell(const stair_last_row *last, const stair_hidden_plane *plane, int i, int j)
 {
-    double u[2 * STAIR_BLOCK], z[2][ROOM], weight[STAIR_BLOCK];
+    double u[2 * STAIR_BLOCK], t[4 * STAIR_BLOCK], weight[STAIR_BLOCK];
     double *node = plane->nodes + (size_t)(i * plane->side + j) * 5 * STAIR_CELL;
     double *bounds = plane->bounds + (size_t)i * CELL_BOUNDS * STAIR_MOST_CELLS + j;
     for (int k = 0; k < STAIR_CELL; k++) {
         u[k] = plane->low + (i * STAIR_CELL_SIDE + k / STAIR_CELL_SIDE) * plane->step;
         u[STAIR_BLOCK + k] = plane->low + (j * STAIR_CELL_SIDE + k % STAIR_CELL_SIDE) * plane->step;
     }
-    for (int b = 0; b < 2; b++) stair_fibre_map(&basis->fibre[b], 0, STAIR_CELL, u, z[b], weight);
+    stair_last_row_map(last, STAIR_CELL, u, t, weight);
     for (size_t k = 0; k < STAIR_CELL; k++) {
         node[k] = 2 * log(plane->step) + log(weight[k]);
-        for (size_t t = 0; t < 2; t++)
-            for (size_t s = 0; s < 2; s++)
-                node[(1 + 2 * t + s) * STAIR_CELL + k] = z[0][(2 + t) * STAIR_BLOCK + k] * basis->inverse[s] +
-                                                          z[1][(2 + t) * STAIR_BLOCK + k] * basis->inverse[2 + s];
+        for (size_t c = 0; c < 4; c++) node[(1 + c) * STAIR_CELL + k] = t[c * STAIR_BLOCK + k];
     }
     for (int c = 0; c < 5; c++) {
         double least = INFINITY, most = -INFINITY;
@@ -309,7 +140,7 @@ static void fill_cell(const label_basis *basis, const stair_hidden_plane *plane,
     }
 }
 
-static stair_status make_window(stair_context *context, stair_hidden *h, const label_basis *basis,
+static stair_status make_window(stair_context *context, stair_hidden *h, const stair_last_row *last,
                                 double step)
 {
     for (int half = 0; half < HALVES; half++) {
@@ -322,17 +153,17 @@ static stair_status make_window(stair_context *context, stair_hidden *h, const l
         plane->nodes = plane->bounds + bounds;
         for (size_t k = 0; k < bounds; k++) plane->bounds[k] = -1e300; /* cells beyond the side: never the largest */
         for (int i = 0; i < side; i++)
-            for (int j = 0; j < side; j++) fill_cell(basis, plane, i, j);
+            for (int j = 0; j < side; j++) fill_cell(last, plane, i, j);
     }
     return STAIR_OK;
 }
 
-static stair_status make_plane(stair_context *context, stair_hidden *h, const label_basis *basis,
+static stair_status make_plane(stair_context *context, stair_hidden *h, const stair_last_row *last,
                                double slope, double fineness)
 {
     double width = sqrt(h->variance[h->p - 1]) / slope, deviation = sqrt(h->variance[0]);
     double step = fmax(LEAST_STEP, fmin(PRIOR_STEP, WIDTH_STEP * width) / fineness);
-    if (!h->flat && step * deviation >= LEAST_FIXED) return make_window(context, h, basis, step * deviation);
+    if (!h->flat && step * deviation >= LEAST_FIXED) return make_window(context, h, last, step * deviation);
     for (int half = 0; half < HALVES; half++) {
         STAIR_TRY(reserve(context, h, half, plane_nodes(h, half, step, false)));
         plane_nodes(h, half, step, true);
@@ -356,49 +187,40 @@ static stair_status make_lattice(stair_context *context, stair_hidden *h, size_t
 }
 
 /* Block b of the table: T, the weight and z of its nodes. */
-static void fill_block(const stair_hidden *h, const label_basis *basis, int half, size_t b, double *block)
+static void fill_block(const stair_hidden *h, const stair_last_row *last, int half, size_t b, double *block)
 {
-    double z[STAIR_HIDDEN_TOKENS][ROOM], weight[STAIR_BLOCK];
-    int m = h->m, last = h->dim * STAIR_BLOCK;
+    double weight[STAIR_BLOCK];
+    int m = h->m;
     const double *x = h->standard[half] + b * STAIR_BLOCK * (size_t)h->dim;
     double *u = block + (size_t)(1 + m * m) * STAIR_BLOCK;
     for (int k = 0; k < h->dim; k++)
         for (int i = 0; i < STAIR_BLOCK; i++)
             u[k * STAIR_BLOCK + i] = sqrt(h->variance[k / m]) * x[k * STAIR_BLOCK + i];
-    for (int k = 0; k < m; k++) stair_fibre_map(&basis->fibre[k], 0, STAIR_BLOCK, u, z[k], weight);
-    for (int i = 0; i < STAIR_BLOCK; i++) {
-        block[i] = h->log_measure[half][b * STAIR_BLOCK + (size_t)i] + log(weight[i]);
-        for (int t = 0; t < m; t++)
-            for (int s = 0; s < m; s++) {
-                double sum = 0;
-                for (int k = 0; k < m; k++)
-                    sum += z[k][last + t * STAIR_BLOCK + i] * basis->inverse[k * m + s];
-                block[(1 + t * m + s) * STAIR_BLOCK + i] = sum;
-            }
-    }
+    stair_last_row_map(last, STAIR_BLOCK, u, block + STAIR_BLOCK, weight);
+    for (int i = 0; i < STAIR_BLOCK; i++) block[i] = h->log_measure[half][b * STAIR_BLOCK + (size_t)i] + log(weight[i]);
 }
 
-static stair_status fill_table(stair_context *context, stair_hidden *h, const label_basis *basis, int half)
+static stair_status fill_table(stair_context *context, stair_hidden *h, const stair_last_row *last, int half)
 {
     size_t width = (size_t)(1 + h->m * h->m + h->dim) * STAIR_BLOCK;
     h->table[half] = malloc(h->blocks[half] * width * sizeof(double));
     if (!h->table[half]) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
-    for (size_t b = 0; b < h->blocks[half]; b++) fill_block(h, basis, half, b, h->table[half] + b * width);
+    for (size_t b = 0; b < h->blocks[half]; b++) fill_block(h, last, half, b, h->table[half] + b * width);
     return STAIR_OK;
 }
 
 static stair_status build(stair_context *context, stair_hidden *h, double fineness, size_t nodes,
                           uint64_t seed)
 {
-    label_basis basis;
-    stair_status status = basis_open(context, h->model, h->anchor, &basis);
-    double slope = status == STAIR_OK ? typical_slope(h, &basis) : 1;
-    if (status == STAIR_OK)
-        status = h->dim == 2 ? make_plane(context, h, &basis, slope, fineness)
-                             : make_lattice(context, h, nodes, seed);
+    stair_last_row last;
+    double slope;
+    STAIR_TRY(stair_last_row_open(context, h->model, &last));
+    stair_last_row_slopes(&last, h->variance, &slope, &h->steepest);
+    stair_status status = h->dim == 2 ? make_plane(context, h, &last, slope, fineness)
+                                      : make_lattice(context, h, nodes, seed);
     for (int half = 0; half < HALVES && h->flat && status == STAIR_OK; half++)
-        status = fill_table(context, h, &basis, half);
-    basis_close(&basis);
+        status = fill_table(context, h, &last, half);
+    stair_last_row_close(&last);
     return status;
 }
 
@@ -414,7 +236,7 @@ stair_status stair_hidden_create(stair_context *context, const stair_model *mode
         h->variance[i] = cov[i * (p + 1)] + model->info.prenoise;
         if (i < p - 1) h->flat &= cov[i * (p + 1)] == 1;
     }
-    stair_hidden_anchor(p - 1, m, h->anchor);
+    stair_last_row_anchor(p - 1, m, h->anchor);
     stair_status status = build(context, h, fineness, nodes, seed);
     if (status != STAIR_OK) stair_hidden_destroy(hidden);
     return status;
@@ -453,7 +275,7 @@ stair_status stair_hidden_anchors(stair_context *context, stair_hidden *h, size_
     stair_status status = STAIR_OK;
     for (size_t i = 0; i < n && status == STAIR_OK; i++) {
         status = stair_fibre_open(context, labels + i * (size_t)h->model->info.label_size, omega, &fibre);
-        if (status == STAIR_OK) map_one(&fibre, h->m, h->anchor, anchors + i * (size_t)h->m);
+        if (status == STAIR_OK) stair_last_row_one(&fibre, h->m, h->anchor, anchors + i * (size_t)h->m);
     }
     stair_fibre_destroy(&fibre);
     return status;
@@ -463,7 +285,7 @@ stair_status stair_hidden_anchors(stair_context *context, stair_hidden *h, size_
 static void add_moving(const stair_hidden *h, int half, const stair_fibre *fibre,
                        const stair_hidden_sample *sample, double *sums)
 {
-    double u[ROOM], z[ROOM], weight[STAIR_BLOCK];
+    double u[STAIR_LAST_ROOM], z[STAIR_LAST_ROOM], weight[STAIR_BLOCK];
     for (size_t b = 0; b < h->blocks[half]; b++) {
         const double *x = h->standard[half] + b * STAIR_BLOCK * (size_t)h->dim,
                      *measure = h->log_measure[half] + b * STAIR_BLOCK;
@@ -527,7 +349,7 @@ static stair_status evaluate_one(stair_context *local, const hidden_job *job, st
     memcpy(sample.hidden, omega, sizeof(double) * (size_t)h->dim);
     memcpy(sample.omega, omega + h->dim, sizeof(double) * (size_t)h->m);
     bool fixed = h->plane[0].nodes;
-    if (!h->flat && !fixed) STAIR_TRY(open_at(local, h->model, h->anchor, sample.x, fibre));
+    if (!h->flat && !fixed) STAIR_TRY(stair_last_row_open_at(local, h->model, h->anchor, sample.x, fibre));
     for (int half = 0; half < HALVES; half++) {
         if (h->flat)
             stair_hidden_cached_table[stair_isa()](&h->shape, &sample, h->blocks[half], h->table[half],

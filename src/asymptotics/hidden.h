@@ -14,8 +14,7 @@ typedef struct {
     double *dg;   /* (n, 3, P*M, P*M), zero between different rows */
 } stair_hidden_result;
 
-/* Whether the rule serves this model at covariance cov (P, P): one last row, even hidden rows, no noise on y.
- */
+/* Whether the rule serves this model (last_row.h) at covariance cov (P, P). */
 bool stair_hidden_fits(stair_context *context, const stair_model *model, const double *cov);
 
 /* fineness: of two hidden coordinates, 1 for errors of 1e-4 or less; nodes: of each half, a power of two, for
@@ -28,10 +27,6 @@ void stair_hidden_destroy(stair_hidden **hidden);
 double stair_hidden_steepest(const stair_hidden *hidden);
 
 bool stair_hidden_is_random(const stair_hidden *hidden); /* the seed matters */
-
-/* The anchor (rows, M): tokens at different values, so that no mixing built from them is close to singular.
- */
-void stair_hidden_anchor(int rows, int m, double *anchor);
 
 /* anchors (n, M): the last row that gives the label when the hidden rows stand at the anchor; omega (n, P,
  * M). */

@@ -2,10 +2,10 @@
 #ifndef STAIR_ASYMPTOTICS_HIDDEN_SUMS_H
 #define STAIR_ASYMPTOTICS_HIDDEN_SUMS_H
 
-#include "model/model.h"
+#include "asymptotics/last_row.h"
 
-#define STAIR_HIDDEN_TOKENS 4
-#define STAIR_HIDDEN_ROWS   8
+#define STAIR_HIDDEN_TOKENS STAIR_LAST_TOKENS
+#define STAIR_HIDDEN_ROWS   STAIR_LAST_ROWS
 #define STAIR_HIDDEN_SUMS                                                                                    \
     (1 +                                                                                                     \
      (1 + STAIR_HIDDEN_ROWS) * (STAIR_HIDDEN_TOKENS + STAIR_HIDDEN_TOKENS * (STAIR_HIDDEN_TOKENS + 1) / 2))

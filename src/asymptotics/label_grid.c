@@ -21,6 +21,7 @@
 #include <string.h>
 
 #include "asymptotics/denoiser.h"
+#include "asymptotics/last_row.h"
 #include "asymptotics/node_set.h"
 #include "core/rng.h"
 
@@ -357,7 +358,7 @@ stair_status stair_label_grid_evaluate(stair_context *context, const stair_model
     job->v = job->cov[p * p - 1] + model->info.prenoise;
     job->mean_step = MEAN_STEP / rule->fineness;
     job->cut = CUT * pow(10, -4 * rule->fineness * rule->fineness);
-    stair_hidden_anchor(p - 1, m, job->anchor);
+    stair_last_row_anchor(p - 1, m, job->anchor);
     stair_subspace_set(model, q, basis, &job->rest);
     job->features = malloc(sizeof(double) * (size_t)outer->count);
     stair_status status = job->features ? stair_fibre_create(context, model, &job->fibre)
