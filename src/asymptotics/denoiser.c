@@ -1,4 +1,4 @@
-/* Chooses between the rule over hidden indices (hidden.c) and the channel. */
+/* Chooses between the rules over hidden indices (hidden.c, pair.c) and the channel. */
 #include "asymptotics/denoiser.h"
 
 #include <math.h>
@@ -9,14 +9,18 @@ stair_status stair_denoiser_create(stair_context *context, const stair_model *mo
                                    size_t nodes, uint64_t seed, stair_denoiser *d)
 {
     *d = (stair_denoiser){.model = model, .channel = *channel, .cov = cov, .parts = 1};
-    if (!(fineness > 0) || !stair_hidden_fits(context, model, cov)) return STAIR_OK;
+    bool one = fineness > 0 && stair_hidden_fits(context, model, cov);
+    bool two = fineness > 0 && !one && stair_pair_fits(context, model, cov);
+    if (!one && !two) return STAIR_OK;
     d->parts = STAIR_HIDDEN_PARTS;
-    return stair_hidden_create(context, model, cov, fineness, nodes, seed, &d->hidden);
+    return one ? stair_hidden_create(context, model, cov, fineness, nodes, seed, &d->hidden)
+               : stair_pair_create(context, model, cov, fineness, nodes, seed, &d->pair);
 }
 
 void stair_denoiser_destroy(stair_denoiser *d)
 {
     stair_hidden_destroy(&d->hidden);
+    stair_pair_destroy(&d->pair);
 }
 
 /* A sample that one of the halves does not see at all: the channel looks for it. */
@@ -43,15 +47,20 @@ stair_status stair_denoiser_evaluate(stair_context *context, stair_denoiser *d, 
 {
     size_t pm = (size_t)(d->model->info.indices * d->model->info.tokens),
            k = (size_t)d->model->info.label_size;
-    if (!d->hidden) {
+    if (!d->hidden && !d->pair) {
         stair_channel_result out = {
             .logz = result->logz, .g = result->g, .dg = result->dg, .error = result->error};
         return stair_channel_evaluate(context, d->model, &d->channel, first, n, labels, omega, 1, d->cov,
                                       &out);
     }
     stair_hidden_result out = {.logz = result->logz, .g = result->g, .dg = result->dg};
-    STAIR_TRY(stair_hidden_anchors(context, d->hidden, n, labels, result->anchors));
-    STAIR_TRY(stair_hidden_evaluate(context, d->hidden, n, result->anchors, omega, &out));
+    if (d->hidden) {
+        STAIR_TRY(stair_hidden_anchors(context, d->hidden, n, labels, result->anchors));
+        STAIR_TRY(stair_hidden_evaluate(context, d->hidden, n, result->anchors, omega, &out));
+    } else {
+        STAIR_TRY(stair_pair_anchors(context, d->pair, n, labels, result->anchors));
+        STAIR_TRY(stair_pair_evaluate(context, d->pair, n, result->anchors, omega, &out));
+    }
     for (size_t i = 0; i < n; i++) {
         result->error[i] =
             0.5 * fabs(result->logz[i * STAIR_HIDDEN_PARTS + 1] - result->logz[i * STAIR_HIDDEN_PARTS + 2]);
@@ -61,8 +70,13 @@ stair_status stair_denoiser_evaluate(stair_context *context, stair_denoiser *d, 
     return STAIR_OK;
 }
 
+bool stair_denoiser_is_random(const stair_denoiser *d)
+{
+    return (d->hidden && stair_hidden_is_random(d->hidden)) || (d->pair && stair_pair_is_random(d->pair));
+}
+
 double stair_denoiser_share(const stair_denoiser *d, int part)
 {
-    if (d->parts == 1 || !stair_hidden_is_random(d->hidden)) return part == 0;
+    if (d->parts == 1 || !stair_denoiser_is_random(d)) return part == 0;
     return part == 0 ? 2 : -0.5;
 }

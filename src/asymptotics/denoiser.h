@@ -2,13 +2,14 @@
 #ifndef STAIR_ASYMPTOTICS_DENOISER_H
 #define STAIR_ASYMPTOTICS_DENOISER_H
 
-#include "asymptotics/hidden.h"
+#include "asymptotics/pair.h"
 
 typedef struct {
     const stair_model *model;
     stair_channel_options channel;
     const double *cov;    /* (P, P), the caller's */
-    stair_hidden *hidden; /* NULL: the channel answers */
+    stair_hidden *hidden; /* one last row, */
+    stair_pair *pair;     /* or two; both NULL: the channel answers */
     int parts;            /* estimates of each sample: 1, or 3 that take the bias out, see hidden.c */
 } stair_denoiser;
 
@@ -20,7 +21,7 @@ typedef struct {
     double *anchors; /* (n, M): room */
 } stair_denoised;
 
-/* fineness and nodes as in hidden.h; the channel serves models the hidden rule does not fit, and fineness 0. */
+/* fineness and nodes as in hidden.h; the channel serves models that neither rule fits, and fineness 0. */
 stair_status stair_denoiser_create(stair_context *context, const stair_model *model,
                                    const stair_channel_options *channel, const double *cov, double fineness,
                                    size_t nodes, uint64_t seed, stair_denoiser *denoiser);
@@ -28,6 +29,8 @@ void stair_denoiser_destroy(stair_denoiser *denoiser);
 stair_status stair_denoiser_evaluate(stair_context *context, stair_denoiser *denoiser, uint64_t first,
                                      size_t n, const double *labels, const double *omega,
                                      stair_denoised *result);
+
+bool stair_denoiser_is_random(const stair_denoiser *denoiser); /* the seed matters */
 
 /* Share of part k in an average: 1 for the whole; 2, -1/2, -1/2 where nodes are random, see hidden.c. */
 double stair_denoiser_share(const stair_denoiser *denoiser, int part);

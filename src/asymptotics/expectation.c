@@ -416,7 +416,7 @@ static stair_status allocate(stair_context *context, outer_job *job, double **me
 static stair_status renew_denoiser(stair_context *context, outer_job *job)
 {
     const stair_outer_rule *rule = job->rule;
-    if (job->replicate && !(job->denoiser.hidden && stair_hidden_is_random(job->denoiser.hidden))) return STAIR_OK;
+    if (job->replicate && !stair_denoiser_is_random(&job->denoiser)) return STAIR_OK;
     stair_denoiser_destroy(&job->denoiser);
     return stair_denoiser_create(context, job->model, &rule->channel, job->cov, WHOLE * rule->fineness,
                                  rule->nodes, rule->seed + 1000 * (uint64_t)job->replicate, &job->denoiser);

@@ -1,0 +1,22 @@
+/* What pair.c and its hot loops share. */
+#ifndef STAIR_ASYMPTOTICS_PAIR_SUMS_H
+#define STAIR_ASYMPTOTICS_PAIR_SUMS_H
+
+#include "model/model.h"
+
+#define STAIR_PAIR_ROWS 8 /* hidden rows, at most */
+#define STAIR_PAIR_SCAN 8 /* nodes that a scan takes together */
+
+/* Nodes of one sample, (blocks, 3, STAIR_BLOCK): log of the weight less |w|^2 / 2v, and w. */
+#define STAIR_PAIR_NODE 3
+
+/* A direction of the frame: the exponent of a node is energy + level +- slope . w. */
+typedef struct {
+    double cosine, sine;
+    double slope[2], level;
+} stair_pair_angle;
+
+/* Sums of one direction: of e+ + e-, (e+ - e-) w, (e+ + e-) w w^T. */
+#define STAIR_PAIR_SUMS 6
+
+#endif
