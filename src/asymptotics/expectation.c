@@ -20,6 +20,7 @@
 #include "asymptotics/denoiser.h"
 #include "asymptotics/label_grid.h"
 #include "asymptotics/linear.h"
+#include "asymptotics/pair_labels.h"
 #include "core/matrix.h"
 #include "core/parallel.h"
 #include "core/qmc.h"
@@ -513,5 +514,7 @@ stair_status stair_outer_evaluate(stair_context *context, const stair_model *mod
 {
     if (!rule->sampled && stair_label_grid_fits(context, model, q))
         return stair_label_grid_evaluate(context, model, rule, q, basis, outer);
+    if (!rule->sampled && rule->fineness > 0 && stair_pair_labels_fit(context, model, q))
+        return stair_pair_labels_evaluate(context, model, basis, outer);
     return sample(context, model, rule, q, basis, outer);
 }

@@ -271,6 +271,12 @@ bool stair_pair_fits(stair_context *context, const stair_model *model, const dou
     return looks_straight(context, model, &by_shape) && rows_fit(model, cov);
 }
 
+bool stair_pair_has_plane(stair_context *context, const stair_model *model)
+{
+    bool by_shape;
+    return looks_straight(context, model, &by_shape) && (model->info.indices <= 3 || by_shape);
+}
+
 /* ---- hidden nodes ----------------------------------------------------------------------------- */
 
 /* Over the prior: root mean square of |dw/du| in units of the hidden standard deviations, and largest entry of T. */

@@ -18,6 +18,9 @@ void stair_pair_destroy(stair_pair **pair);
 
 bool stair_pair_is_random(const stair_pair *pair); /* the seed matters */
 
+/* Whether hidden nodes are a plane, hence not random, as long as nothing is known of the hidden rows. */
+bool stair_pair_has_plane(stair_context *context, const stair_model *model);
+
 /* Density, in the measure of log Z_out, of the label that the last rows (x, 0) give with the hidden rows at the anchor
  * (hidden.h): labels are the half plane x_1 > x_2. */
 double stair_pair_label_measure(const stair_pair *pair, const double *x);
