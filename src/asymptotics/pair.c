@@ -1,10 +1,9 @@
 /* Two last rows and two tokens: the label leaves open a rotation of both rows together and a number v common to the
  * tokens (docs/channel.md).  In the frame turned by theta, where z = (z_1, z_2) are the last rows,
  *
- *   cos z_1 + sin z_2 = +-w(u),   cos z_2 - sin z_1 = v k,   w(u) = T(u) x,   k = H(u)^-1 1,
+ *   cos z_1 + sin z_2 = +-w(u),   cos z_2 - sin z_1 = v k,   w(u) = T(u) x,   k the same for all u,
  *
- * with u the hidden rows and x the w of an anchor (hidden.c).  For row-stochastic mixings k does not depend on u.  If both
- * rows have variance s, the prior does not change with the frame: a and b being the means in it,
+ * with u the hidden rows (last_pair.h).  If both rows have variance s, the prior does not change with the frame: a and b being the means in it,
  *
  *   Z_out = integral dtheta/pi over half a turn, E_u weight(u) 1/2 sum_+- N(+-w(u); a, s 1) integral dv N(v k; b, s 1).
  *
@@ -19,25 +18,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "asymptotics/last_pair.h"
 #include "asymptotics/pair_nodes.h"
 #include "asymptotics/pair_sums.h"
 #include "asymptotics/symmetry.h"
 #include "core/isa.h"
-#include "core/matrix.h"
 #include "core/parallel.h"
-#include "core/rng.h"
 
-#define MOST_CELLS  (2 * (STAIR_PAIR_ROWS + 2))
-#define ROOM        (MOST_CELLS * STAIR_BLOCK)
+#define ROOM        (STAIR_PAIR_CELLS * STAIR_BLOCK)
 #define LAST_CELLS  4
-#define PRIOR_STEP  0.7 /* step that resolves the prior, per fineness */
-#define WIDTH_STEP  0.9 /* and the posterior, in units of its width sqrt(s) / |dw/du| */
+#define PRIOR_STEP  0.3 /* step that resolves the prior, per fineness */
+#define WIDTH_STEP  0.38 /* and the posterior, in units of its width sqrt(s) / |dw/du| */
 #define LEAST_STEP  0.02
-#define SLOPES      256 /* random places at which |dw/du| is taken */
-#define DIFFERENCE  1e-4
-#define TRIALS      128 /* random places where the fibre is looked at */
-#define SAME        1e-9
-#define STEEPEST    40.0  /* largest entry of T, see hidden.c */
 #define FEW         3.0   /* directions of half a turn, at least, */
 #define RESOLVED    1.75  /* and per square root of the concentration kappa of exp(kappa cos theta) */
 #define WIDER       4.0   /* standard deviations that z may be beyond its mean in kappa */
@@ -56,130 +48,17 @@ STAIR_HOT_TABLE(void, stair_pair_add,
                  double *room, double *sums, double *mass));
 STAIR_HOT_TABLE(void, stair_pair_hidden, (size_t blocks, int rows, const double *place, const double *mass, double *sums));
 
-/* A fibre at v = 0 and one direction of the frame: rows (w, 0) turned to `axis`. */
-typedef struct {
-    stair_fibre fibre;
-    double axis[2];
-} straight_fibre;
-
-/* Fibres of two labels whose x are independent: columns of `inverse` turn maps into T. */
-typedef struct {
-    straight_fibre label[2];
-    double inverse[4];
-    int opened;
-} label_basis;
-
 struct stair_pair {
     const stair_model *model;
     int p, rows, dim;                 /* P; hidden rows and coordinates */
     double variance[STAIR_MAX_INDICES]; /* of each row, prenoise included */
     bool flat;                        /* nothing known of the hidden rows: one table */
     bool by_shape;                    /* two hidden rows through their shape */
-    double anchor[MOST_CELLS], steepest;
-    double common[2], weight;         /* k, and |det H|^-2 at the anchor */
+    double anchor[STAIR_PAIR_CELLS], steepest;
+    double common, weight;            /* k = common (1, 1), and |det H|^-2 at the anchor */
     stair_pair_nodes nodes[STAIR_PAIR_HALVES];
     double *table[STAIR_PAIR_HALVES]; /* flat: (blocks, 5, STAIR_BLOCK), log weight and T */
 };
-
-/* ---- the fibre -------------------------------------------------------------------------------- */
-
-/* w (2, STAIR_BLOCK) and |det H|^-2 at a block of hidden places u (dim, STAIR_BLOCK); with v, along the other axis. */
-static void map_block(const straight_fibre *f, const double *u, double v, double *w, double *weight)
-{
-    double coordinates[ROOM], z[ROOM];
-    int hidden = f->fibre.free_rows * 2;
-    const double axis[2] = {v ? -f->axis[1] : f->axis[0], v ? f->axis[0] : f->axis[1]};
-    memcpy(coordinates, u, sizeof(double) * (size_t)(hidden * STAIR_BLOCK));
-    for (int i = 0; i < STAIR_BLOCK; i++) {
-        coordinates[hidden * STAIR_BLOCK + i] = v;
-        coordinates[(hidden + 1) * STAIR_BLOCK + i] = 0; /* the middle of the chart, of density 1/pi */
-    }
-    stair_fibre_map(&f->fibre, 0, STAIR_BLOCK, coordinates, z, weight);
-    const double *first = z + hidden * STAIR_BLOCK, *second = first + 2 * STAIR_BLOCK;
-    for (int i = 0; i < 2 * STAIR_BLOCK; i++) w[i] = axis[0] * first[i] + axis[1] * second[i];
-    for (int i = 0; i < STAIR_BLOCK; i++) weight[i] *= M_PI;
-}
-
-static double map_one(const straight_fibre *f, const double *u, double v, double *w)
-{
-    double block[ROOM], image[2 * STAIR_BLOCK], weight[STAIR_BLOCK];
-    for (int k = 0; k < f->fibre.free_rows * 2; k++)
-        for (int i = 0; i < STAIR_BLOCK; i++) block[k * STAIR_BLOCK + i] = u[k];
-    map_block(f, block, v, image, weight);
-    w[0] = image[0];
-    w[1] = image[STAIR_BLOCK];
-    return weight[0];
-}
-
-static stair_status open_label(stair_context *context, const double *label, const double *anchor, straight_fibre *f)
-{
-    double omega[2 * STAIR_MAX_INDICES] = {0}, rows[2][2], norm = 0;
-    STAIR_TRY(stair_fibre_open(context, label, omega, &f->fibre));
-    for (int axis = 0; axis < 2; axis++) {
-        f->axis[0] = axis == 0;
-        f->axis[1] = axis == 1;
-        map_one(f, anchor, 0, rows[axis]);
-    }
-    int token = fabs(rows[0][0]) + fabs(rows[1][0]) < fabs(rows[0][1]) + fabs(rows[1][1]);
-    norm = hypot(rows[0][token], rows[1][token]);
-    for (int axis = 0; axis < 2; axis++) f->axis[axis] = norm > 0 ? rows[axis][token] / norm : axis == 0;
-    return STAIR_OK;
-}
-
-static stair_status open_at(stair_context *context, const stair_model *model, const double *anchor, const double *z,
-                            straight_fibre *f)
-{
-    double label[STAIR_MAX_TOKENS * STAIR_MAX_TOKENS];
-    model->ops->forward(model, z, NULL, label);
-    return open_label(context, label, anchor, f);
-}
-
-static void basis_close(label_basis *b)
-{
-    for (int k = 0; k < b->opened; k++) stair_fibre_destroy(&b->label[k].fibre);
-}
-
-static stair_status basis_open(stair_context *context, const stair_model *model, const double *anchor, label_basis *b)
-{
-    int hidden = 2 * (model->info.indices - 2);
-    double z[MOST_CELLS] = {0}, x[4], w[2];
-    memset(b, 0, sizeof *b);
-    memcpy(z, anchor, sizeof(double) * (size_t)hidden);
-    for (int k = 0; k < 2; k++) {
-        STAIR_TRY(stair_fibre_create(context, model, &b->label[k].fibre));
-        b->opened++;
-        z[hidden] = k == 0 ? 1.5 : 0.3;
-        z[hidden + 1] = k == 0 ? 0.6 : 1.5;
-        STAIR_TRY(open_at(context, model, anchor, z, &b->label[k]));
-        map_one(&b->label[k], anchor, 0, w);
-        for (int t = 0; t < 2; t++) x[t * 2 + k] = w[t];
-    }
-    for (int i = 0; i < 4; i++) b->inverse[i] = i % 3 == 0;
-    return stair_matrix_solve(2, x, 2, b->inverse, NULL) ? STAIR_OK : stair_fail(context, STAIR_FAILED, "labels coincide");
-}
-
-/* table (5, STAIR_BLOCK): |det H|^-2 and T at a block of places. */
-static void basis_map(const label_basis *b, const double *u, double *table)
-{
-    double w[2][2 * STAIR_BLOCK];
-    for (int k = 0; k < 2; k++) map_block(&b->label[k], u, 0, w[k], table);
-    for (int t = 0; t < 2; t++)
-        for (int s = 0; s < 2; s++)
-            for (int i = 0; i < STAIR_BLOCK; i++)
-                table[(1 + 2 * t + s) * STAIR_BLOCK + i] =
-                    w[0][t * STAIR_BLOCK + i] * b->inverse[s] + w[1][t * STAIR_BLOCK + i] * b->inverse[2 + s];
-}
-
-static void basis_map_one(const label_basis *b, int dim, const double *u, double *five)
-{
-    double block[ROOM], table[5 * STAIR_BLOCK];
-    for (int k = 0; k < dim; k++)
-        for (int i = 0; i < STAIR_BLOCK; i++) block[k * STAIR_BLOCK + i] = u[k];
-    basis_map(b, block, table);
-    for (int c = 0; c < 5; c++) five[c] = table[c * STAIR_BLOCK];
-}
-
-/* ---- where it fits ---------------------------------------------------------------------------- */
 
 static bool rows_fit(const stair_model *model, const double *cov)
 {
@@ -195,112 +74,19 @@ static bool rows_fit(const stair_model *model, const double *cov)
     return true;
 }
 
-static bool fibre_fits(const stair_fibre *f, int p)
-{
-    return f->free_rows == p - 2 && f->dim == f->free_rows * 2 + 2 && f->charts == 2 && f->angles == 1 && !f->mirrored &&
-           !f->residuals;
-}
-
-/* Shape (a_1, a_2, 0, 0) of the two rows u. */
-static void shape_of(const double *u, double *shape)
-{
-    double along[2] = {u[0] - u[1], u[2] - u[3]}, gap = hypot(along[0], along[1]);
-    for (int t = 0; t < 2; t++) {
-        shape[t] = (u[t] * along[0] + u[2 + t] * along[1]) / gap;
-        shape[2 + t] = 0;
-    }
-}
-
-static bool are_close(int n, const double *a, const double *b)
-{
-    for (int i = 0; i < n; i++)
-        if (!(fabs(a[i] - b[i]) <= SAME * STEEPEST)) return false;
-    return true;
-}
-
-/* At random places: w = T(u) x, v k with the same k everywhere, T not steep; and whether only the shape of u matters. */
-static bool is_straight(stair_context *context, const stair_model *model, straight_fibre *f, bool *by_shape)
-{
-    int hidden = 2 * (model->info.indices - 2);
-    double anchor[MOST_CELLS], z[MOST_CELLS], shape[4], x[2], w[2], five[5], other[5], common[2] = {0}, there[2];
-    label_basis basis;
-    stair_hidden_anchor(hidden / 2, 2, anchor);
-    bool straight = basis_open(context, model, anchor, &basis) == STAIR_OK;
-    *by_shape = hidden == 4;
-    for (int trial = 0; trial < TRIALS && straight; trial++) {
-        stair_rng_normals(5, STAIR_RNG_POINTS, (uint64_t)trial, hidden + LAST_CELLS, z);
-        straight = open_at(context, model, anchor, z, f) == STAIR_OK;
-        if (!straight) break;
-        map_one(f, anchor, 0, x);
-        double weight = map_one(f, z, 0, w);
-        map_one(f, z, 1, there); /* up to the sign of the axis */
-        for (int t = 0; t < 2; t++) there[t] = fabs(there[t]);
-        basis_map_one(&basis, hidden, z, five);
-        if (!trial) memcpy(common, there, sizeof common);
-        for (int t = 0; t < 2; t++) w[t] -= five[1 + 2 * t] * x[0] + five[2 + 2 * t] * x[1];
-        straight = are_close(2, w, (double[2]){0}) && are_close(2, there, common) && are_close(1, five, &weight);
-        for (int c = 1; c < 5; c++) straight &= fabs(five[c]) <= STEEPEST;
-        if (!*by_shape) continue;
-        shape_of(z, shape);
-        basis_map_one(&basis, hidden, shape, other);
-        *by_shape = are_close(5, five, other);
-    }
-    basis_close(&basis);
-    return straight;
-}
-
-static bool looks_straight(stair_context *context, const stair_model *model, bool *by_shape)
-{
-    stair_context local = *context; /* what does not fit is no error of the caller's */
-    straight_fibre f;
-    int p = model->info.indices;
-    double z[MOST_CELLS], label[4], omega[MOST_CELLS] = {0};
-    if (model->info.output_noisy || model->info.tokens != 2 || p < 2 || p - 2 > STAIR_PAIR_ROWS) return false;
-    if (stair_fibre_create(&local, model, &f.fibre) != STAIR_OK) return false;
-    stair_rng_normals(1, STAIR_RNG_POINTS, 0, p * 2, z);
-    model->ops->forward(model, z, NULL, label);
-    bool fits = stair_fibre_open(&local, label, omega, &f.fibre) == STAIR_OK && fibre_fits(&f.fibre, p) &&
-                is_straight(&local, model, &f, by_shape);
-    stair_fibre_destroy(&f.fibre);
-    return fits;
-}
-
 bool stair_pair_fits(stair_context *context, const stair_model *model, const double *cov)
 {
     bool by_shape;
-    return looks_straight(context, model, &by_shape) && rows_fit(model, cov);
+    return stair_last_pair_fits(context, model, &by_shape) && rows_fit(model, cov);
 }
 
 bool stair_pair_has_plane(stair_context *context, const stair_model *model)
 {
     bool by_shape;
-    return looks_straight(context, model, &by_shape) && (model->info.indices <= 3 || by_shape);
+    return stair_last_pair_fits(context, model, &by_shape) && (model->info.indices <= 3 || by_shape);
 }
 
 /* ---- hidden nodes ----------------------------------------------------------------------------- */
-
-/* Over the prior: root mean square of |dw/du| in units of the hidden standard deviations, and largest entry of T. */
-static double typical_slope(stair_pair *h, const label_basis *basis)
-{
-    double u[MOST_CELLS], moved[MOST_CELLS], five[5], other[5], square = 0;
-    for (int trial = 0; trial < SLOPES; trial++) {
-        stair_rng_normals(6, STAIR_RNG_POINTS, (uint64_t)trial, h->dim, u);
-        if (h->by_shape) {
-            memcpy(moved, u, sizeof moved);
-            shape_of(moved, u);
-        }
-        basis_map_one(basis, h->dim, u, five);
-        for (int c = 1; c < 5; c++) h->steepest = fmax(h->steepest, fabs(five[c]));
-        for (int k = 0; k < (h->by_shape ? 2 : h->dim); k++) {
-            memcpy(moved, u, sizeof u);
-            moved[k] += DIFFERENCE;
-            basis_map_one(basis, h->dim, moved, other);
-            for (int c = 1; c < 5; c++)
-                square += h->variance[k / 2] * (other[c] - five[c]) * (other[c] - five[c]) / (DIFFERENCE * DIFFERENCE * SLOPES);
-        }
-    }
-    return sqrt(square);
-}
 
 static stair_status make_nodes(stair_context *context, stair_pair *h, double slope, double fineness, size_t count, uint64_t seed)
 {
@@ -328,7 +114,7 @@ static void places(const stair_pair *h, int half, size_t b, const double *mean, 
     }
 }
 
-static stair_status fill_table(stair_context *context, stair_pair *h, const label_basis *basis, int half)
+static stair_status fill_table(stair_context *context, stair_pair *h, const stair_last_pair *last, int half)
 {
     double u[ROOM];
     const stair_pair_nodes *nodes = &h->nodes[half];
@@ -336,7 +122,7 @@ static stair_status fill_table(stair_context *context, stair_pair *h, const labe
     if (!table) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
     for (size_t b = 0; b < nodes->blocks; b++, table += 5 * STAIR_BLOCK) {
         places(h, half, b, NULL, u);
-        basis_map(basis, u, table);
+        stair_last_pair_map(last, u, table);
         for (size_t i = 0; i < STAIR_BLOCK; i++) table[i] = log(table[i]) + nodes->log_measure[b * STAIR_BLOCK + i];
     }
     return STAIR_OK;
@@ -344,15 +130,19 @@ static stair_status fill_table(stair_context *context, stair_pair *h, const labe
 
 static stair_status build(stair_context *context, stair_pair *h, double fineness, size_t count, uint64_t seed)
 {
-    label_basis basis;
-    stair_status status = basis_open(context, h->model, h->anchor, &basis);
+    stair_last_pair last;
+    double slope;
+    stair_status status = stair_last_pair_open(context, h->model, &last);
     if (status == STAIR_OK) {
-        h->weight = map_one(&basis.label[0], h->anchor, 1, h->common);
-        status = make_nodes(context, h, typical_slope(h, &basis), fineness, count, seed);
+        h->common = last.common;
+        h->weight = last.weight;
+        memcpy(h->anchor, last.anchor, sizeof h->anchor);
+        stair_last_pair_slopes(&last, h->variance, h->by_shape, &slope, &h->steepest);
+        status = make_nodes(context, h, slope, fineness, count, seed);
     }
     for (int half = 0; half < STAIR_PAIR_HALVES && h->flat && status == STAIR_OK; half++)
-        status = fill_table(context, h, &basis, half);
-    basis_close(&basis);
+        status = fill_table(context, h, &last, half);
+    stair_last_pair_close(&last);
     return status;
 }
 
@@ -367,8 +157,7 @@ stair_status stair_pair_create(stair_context *context, const stair_model *model,
         h->variance[i] = cov[i * (p + 1)] + model->info.prenoise;
         if (i < p - 2) h->flat &= cov[i * (p + 1)] == 1;
     }
-    stair_hidden_anchor(p - 2, 2, h->anchor);
-    stair_status status = looks_straight(context, model, &h->by_shape)
+    stair_status status = stair_last_pair_fits(context, model, &h->by_shape)
                               ? STAIR_OK
                               : stair_fail(context, STAIR_UNSUPPORTED, "the label does not fix two last rows up to a rotation");
     h->by_shape &= h->flat;
@@ -395,19 +184,19 @@ double stair_pair_steepest(const stair_pair *h) { return h->steepest; }
 /* dh = mu(dy) dv dtheta/2pi = d da dv dtheta with h = H (x, v k) turned, a = H x, d = a_1 - a_2 = det H k_1 (x_1 - x_2). */
 double stair_pair_label_measure(const stair_pair *h, const double *x)
 {
-    return 2 * M_PI * fabs(h->common[0] * (x[0] - x[1])) / h->weight;
+    return 2 * M_PI * h->common * fabs(x[0] - x[1]) / h->weight;
 }
 
 /* ---- samples ---------------------------------------------------------------------------------- */
 
 stair_status stair_pair_anchors(stair_context *context, const stair_pair *h, size_t n, const double *labels, double *anchors)
 {
-    straight_fibre f;
+    stair_straight f;
     STAIR_TRY(stair_fibre_create(context, h->model, &f.fibre));
     stair_status status = STAIR_OK;
     for (size_t i = 0; i < n && status == STAIR_OK; i++) {
-        status = open_label(context, labels + i * (size_t)h->model->info.label_size, h->anchor, &f);
-        if (status == STAIR_OK) map_one(&f, h->anchor, 0, anchors + 2 * i);
+        status = stair_straight_open(context, labels + i * (size_t)h->model->info.label_size, h->anchor, &f);
+        if (status == STAIR_OK) stair_straight_one(&f, h->anchor, 0, anchors + 2 * i);
     }
     stair_fibre_destroy(&f.fibre);
     return status;
@@ -418,7 +207,7 @@ enum { MASS, FIRST, SECOND = FIRST + LAST_CELLS, HIDDEN = SECOND + LAST_CELLS * 
 #define SUMS (HIDDEN + 5 * STAIR_PAIR_ROWS)
 
 typedef struct {
-    straight_fibre fibre;
+    stair_straight fibre;
     double *memory, *nodes, *mass; /* (blocks, 3, STAIR_BLOCK), (blocks, STAIR_BLOCK) */
     double *top, *sums, *room;     /* (MOST_ANGLES), (MOST_ANGLES, 6), (MOST_ANGLES, 6, 8) */
     stair_pair_angle *angle;       /* (MOST_ANGLES) */
@@ -462,7 +251,7 @@ static void place_moving(const stair_pair *h, int half, const double *omega, wor
     for (size_t b = 0; b < nodes->blocks; b++) {
         double *node = w->nodes + b * STAIR_PAIR_NODE * STAIR_BLOCK, *first = node + STAIR_BLOCK, *second = first + STAIR_BLOCK;
         places(h, half, b, omega, u);
-        map_block(&w->fibre, u, 0, first, weight);
+        stair_straight_map(&w->fibre, u, 0, first, weight);
         for (size_t i = 0; i < STAIR_BLOCK; i++)
             node[i] = nodes->log_measure[b * STAIR_BLOCK + i] + log(weight[i]) -
                       half_inverse * (first[i] * first[i] + second[i] * second[i]);
@@ -472,16 +261,16 @@ static void place_moving(const stair_pair *h, int half, const double *omega, wor
 /* Directions of half a turn, as many as exp(kappa cos theta) takes for the largest kappa that occurs. */
 static int choose_angles(const stair_pair *h, int half, const double *mean, stair_pair_angle *angle)
 {
-    double s = h->variance[h->p - 1], square = 0, norm = h->common[0] * h->common[0] + h->common[1] * h->common[1];
+    double s = h->variance[h->p - 1], square = 0;
     for (int c = 0; c < LAST_CELLS; c++) square += mean[c] * mean[c];
     double kappa = sqrt(square) * (sqrt(square) + WIDER * sqrt(s)) / s;
     int count = square > 0 ? (int)fmin(MOST_ANGLES, ceil(FEW + RESOLVED * sqrt(kappa))) : 1;
     for (int k = 0; k < count; k++) {
         double theta = M_PI * (k + 0.5 * half) / count, c = cos(theta), d = sin(theta);
         double a[2] = {c * mean[0] + d * mean[2], c * mean[1] + d * mean[3]};
-        double across = (h->common[0] * (c * mean[3] - d * mean[1]) - h->common[1] * (c * mean[2] - d * mean[0]));
+        double apart = c * (mean[3] - mean[2]) - d * (mean[1] - mean[0]); /* of the tokens, in the other row */
         angle[k] = (stair_pair_angle){.cosine = c, .sine = d, .slope = {a[0] / s, a[1] / s},
-                                      .level = -0.5 / s * (a[0] * a[0] + a[1] * a[1] + across * across / norm)};
+                                      .level = -0.5 / s * (a[0] * a[0] + a[1] * a[1] + 0.5 * apart * apart)};
     }
     return count;
 }
@@ -499,21 +288,20 @@ static int scan(const stair_pair_nodes *nodes, int count, workspace *w, double *
     return kept;
 }
 
-/* Moments of the last rows in the fixed frame, from those of one direction: rows (w, v k) turned, v Gaussian. */
+/* Moments of the last rows in the fixed frame, from those of one direction: rows w and v k turned, v k
+ * Gaussian. */
 static void turn_back(const stair_pair *h, const double *mean, const stair_pair_angle *angle, const double *from, double *sums)
 {
-    double c = angle->cosine, d = angle->sine, norm = h->common[0] * h->common[0] + h->common[1] * h->common[1], v = 0;
-    for (int t = 0; t < 2; t++) v += h->common[t] * (c * mean[2 + t] - d * mean[t]) / norm;
-    double square = v * v + h->variance[h->p - 1] / norm;
+    double c = angle->cosine, d = angle->sine;
+    double level = 0.5 * (c * (mean[2] + mean[3]) - d * (mean[0] + mean[1])), square = level * level + 0.5 * h->variance[h->p - 1];
     double turn[2][2] = {{c, -d}, {d, c}}, product[2][2][2][2]; /* of rows of the frame, of tokens */
     for (int t = 0; t < 2; t++) {
-        for (int r = 0; r < 2; r++)
-            sums[FIRST + 2 * r + t] += turn[r][0] * from[1 + t] + turn[r][1] * v * h->common[t] * from[0];
+        for (int r = 0; r < 2; r++) sums[FIRST + 2 * r + t] += turn[r][0] * from[1 + t] + turn[r][1] * level * from[0];
         for (int s = 0; s < 2; s++) {
             product[0][0][t][s] = from[3 + t + s];
-            product[0][1][t][s] = from[1 + t] * v * h->common[s];
-            product[1][0][t][s] = from[1 + s] * v * h->common[t];
-            product[1][1][t][s] = square * h->common[t] * h->common[s] * from[0];
+            product[0][1][t][s] = from[1 + t] * level;
+            product[1][0][t][s] = from[1 + s] * level;
+            product[1][1][t][s] = square * from[0];
         }
     }
     for (int i = 0; i < LAST_CELLS; i++)
@@ -579,10 +367,10 @@ static void finish_hidden(const stair_pair *h, int r, const double *sums, double
 static void finish_part(const stair_pair *h, double top, const double *sums, const double *omega, double *logz, double *g, double *dg)
 {
     int pm = 2 * h->p;
-    double s = h->variance[h->p - 1], norm = h->common[0] * h->common[0] + h->common[1] * h->common[1];
+    double s = h->variance[h->p - 1];
     memset(g, 0, sizeof(double) * (size_t)pm);
     memset(dg, 0, sizeof(double) * (size_t)(pm * pm));
-    *logz = top + log(sums[MASS]) - 1.5 * log(2 * M_PI * s) - 0.5 * log(norm);
+    *logz = top + log(sums[MASS]) - 1.5 * log(2 * M_PI * s) - log(M_SQRT2 * h->common);
     finish_last(h, sums, omega, g, dg);
     for (int r = 0; r < h->rows; r++) finish_hidden(h, r, sums, g, dg);
 }
@@ -592,10 +380,10 @@ static stair_status evaluate_one(stair_context *local, const pair_job *job, work
     const stair_pair *h = job->pair;
     size_t pm = (size_t)(2 * h->p);
     const double *omega = job->omega + i * pm, *x = job->anchors + 2 * i;
-    double sums[STAIR_HIDDEN_PARTS][SUMS], top[STAIR_HIDDEN_PARTS], z[MOST_CELLS] = {0};
+    double sums[STAIR_HIDDEN_PARTS][SUMS], top[STAIR_HIDDEN_PARTS], z[STAIR_PAIR_CELLS] = {0};
     memcpy(z, h->anchor, sizeof(double) * (size_t)h->dim);
     memcpy(z + h->dim, x, 2 * sizeof(double));
-    if (!h->flat) STAIR_TRY(open_at(local, h->model, h->anchor, z, &w->fibre));
+    if (!h->flat) STAIR_TRY(stair_straight_open_at(local, z, h->anchor, &w->fibre));
     for (int half = 0; half < STAIR_PAIR_HALVES; half++) top[1 + half] = add_half(h, half, x, omega, w, sums[1 + half]);
     top[0] = fmax(top[1], top[2]);
     for (int k = 0; k < SUMS; k++)

@@ -11,7 +11,7 @@ typedef struct stair_pair stair_pair;
  * leaves alike, even hidden rows, no noise on y. */
 bool stair_pair_fits(stair_context *context, const stair_model *model, const double *cov);
 
-/* fineness: of hidden nodes in a plane, 1 for errors of 1e-4 or less; nodes: of each half of a lattice, a power of two. */
+/* fineness: of hidden nodes in a plane, 0.5 for errors of 1e-3; nodes: of each half of a lattice, a power of two. */
 stair_status stair_pair_create(stair_context *context, const stair_model *model, const double *cov, double fineness,
                                size_t nodes, uint64_t seed, stair_pair **pair);
 void stair_pair_destroy(stair_pair **pair);
@@ -22,7 +22,7 @@ bool stair_pair_is_random(const stair_pair *pair); /* the seed matters */
 bool stair_pair_has_plane(stair_context *context, const stair_model *model);
 
 /* Density, in the measure of log Z_out, of the label that the last rows (x, 0) give with the hidden rows at the anchor
- * (hidden.h): labels are the half plane x_1 > x_2. */
+ * (last_row.h): labels are the half plane x_1 > x_2. */
 double stair_pair_label_measure(const stair_pair *pair, const double *x);
 double stair_pair_steepest(const stair_pair *pair); /* as in hidden.h */
 

@@ -9,8 +9,8 @@
 
 #include "asymptotics/pair.h"
 
-#define FINENESS   1.6  /* errors of 1e-9 */
-#define LABEL_STEP 0.85 /* in units of the width of labels, per fineness */
+#define FINENESS   0.8  /* of the hidden nodes: errors of 1e-8 */
+#define LABEL_STEP 0.5  /* in units of the width of labels */
 #define FIRST      -10.0
 #define REACH      8.0  /* standard deviations of x where T = 1 */
 #define FURTHER    1.5  /* times that, until nothing is missed */
@@ -44,7 +44,7 @@ bool stair_pair_labels_fit(stair_context *context, const stair_model *model, con
 /* Nodes of the grid with the given offset, in steps. */
 static size_t place(const label_job *job, double offset, double reach, double *x, double *share)
 {
-    double step = LABEL_STEP * job->deviation / (stair_pair_steepest(job->pair) * FINENESS), gap_step = 2 * step / job->deviation;
+    double step = LABEL_STEP * job->deviation / stair_pair_steepest(job->pair), gap_step = 2 * step / job->deviation;
     int most = (int)ceil(reach * job->deviation / step);
     size_t n = 0;
     for (int i = -most; i <= most; i++)

@@ -2,9 +2,8 @@
 #ifndef STAIR_ASYMPTOTICS_PAIR_SUMS_H
 #define STAIR_ASYMPTOTICS_PAIR_SUMS_H
 
-#include "model/model.h"
+#include "asymptotics/last_pair.h"
 
-#define STAIR_PAIR_ROWS 8 /* hidden rows, at most */
 #define STAIR_PAIR_SCAN 8 /* nodes that a scan takes together */
 
 /* Nodes of one sample, (blocks, 3, STAIR_BLOCK): log of the weight less |w|^2 / 2v, and w. */

@@ -20,6 +20,7 @@
 #define MOST_ALPHA 1e3  /* no step is looked for beyond */
 #define SLACK     3e-3  /* by which alpha(v) may fall before it counts as a fold */
 #define SECANT    4
+#define MORE      2     /* times that the samples at a crossing may be multiplied by four */
 
 typedef struct {
     double v, alpha, height; /* height: log(alpha * eigenvalue) */
@@ -120,39 +121,71 @@ static stair_status close_in(staircase *s, walk_point *above, walk_point *below,
     return STAIR_OK;
 }
 
-/* Solves the crossing with the full rule and writes the step: secant steps, and from the last point, whose height is small
- * enough for its square not to matter, along the slopes. */
-static stair_status cross(staircase *s, walk_point above, walk_point below)
+typedef struct {
+    walk_point at;             /* close to it, solved with the full rule */
+    double slope, alpha_slope; /* of the height and of log alpha, in log v */
+    double error;              /* relative, of alpha at the crossing */
+} crossing;
+
+/* Every replicate crosses at its own alpha. */
+static double crossing_error(const stair_branch_point *point, const crossing *c)
 {
-    double alpha_slope, slope, by_replicate[STAIR_MOST_REPLICATES];
-    walk_point at, before = {0};
-    STAIR_TRY(close_in(s, &above, &below, &alpha_slope, &slope));
-    double v = exp(log(above.v) + above.height / (above.height - below.height) * log(below.v / above.v));
-    for (int k = 0;; k++) {
-        STAIR_TRY(walk_to(s, v, true, &at));
-        if (k && fabs(log(at.v / before.v)) > 1e-6) {
-            slope = (at.height - before.height) / log(at.v / before.v);
-            alpha_slope = log(at.alpha / before.alpha) / log(at.v / before.v);
-        }
-        if (k == SECANT || at.height * at.height <= 0.05 * s->options->precision) break;
-        before = at;
-        v *= exp(fmax(-0.5, fmin(0.5, -at.height / slope)));
-    }
-    const stair_branch_point *point = s->point;
-    double ratio = alpha_slope / slope;
+    double by_replicate[STAIR_MOST_REPLICATES], ratio = c->alpha_slope / c->slope;
     for (int r = 0; r < point->replicates; r++) {
         double lifted = log(point->alpha_by_replicate[r] * fmax(1e-300, point->leading.by_replicate[r]));
         by_replicate[r] = log(point->alpha_by_replicate[r]) - ratio * lifted;
     }
-    walk_point here = {.v = at.v * exp(-at.height / slope), .alpha = exp(log(at.alpha) - ratio * at.height)};
+    return hypot(stair_replicate_error(point->replicates, by_replicate), point->bias);
+}
+
+/* Whether more samples could bring the error down to what was asked for: grids have two replicates. */
+static bool wants_samples(const staircase *s, const crossing *c)
+{
+    return c->error > s->options->precision && s->options->points == 0 && s->point->replicates > 2;
+}
+
+/* Secant steps from v on with the full rule, which gets more samples if it misses the error asked for. */
+static stair_status solve_crossing(staircase *s, double v, crossing *c)
+{
+    walk_point before = {0};
+    for (int k = 0, more = 0;; k++) {
+        STAIR_TRY(walk_to(s, v, true, &c->at));
+        if (before.v > 0 && fabs(log(c->at.v / before.v)) > 1e-6) {
+            c->slope = (c->at.height - before.height) / log(c->at.v / before.v);
+            c->alpha_slope = log(c->at.alpha / before.alpha) / log(c->at.v / before.v);
+        }
+        before = c->at;
+        c->error = crossing_error(s->point, c);
+        if (k >= SECANT || c->at.height * c->at.height <= 0.05 * s->options->precision) {
+            if (more++ == MORE || !wants_samples(s, c)) return STAIR_OK;
+            s->b->fine.points *= 4;
+            before.v = 0; /* of another rule */
+        }
+        v *= exp(fmax(-0.5, fmin(0.5, -c->at.height / c->slope)));
+    }
+}
+
+/* Solves the crossing and writes the step, from the last point, whose height is small enough for its square not to matter,
+ * along the slopes. */
+static stair_status cross(staircase *s, walk_point above, walk_point below)
+{
+    crossing c;
+    STAIR_TRY(close_in(s, &above, &below, &c.alpha_slope, &c.slope));
+    size_t points = s->b->fine.points;
+    stair_status status =
+        solve_crossing(s, exp(log(above.v) + above.height / (above.height - below.height) * log(below.v / above.v)), &c);
+    s->b->fine.points = points;
+    STAIR_TRY(status);
+    walk_point here = {.v = c.at.v * exp(-c.at.height / c.slope),
+                       .alpha = exp(log(c.at.alpha) - c.alpha_slope / c.slope * c.at.height)};
     stair_step *step = new_step(s, "weak");
     if (step) {
         describe(s, step);
         step->alpha = here.alpha;
-        step->error = step->alpha * hypot(stair_replicate_error(point->replicates, by_replicate), point->bias);
+        step->error = step->alpha * c.error;
         step->eigenvalue = 1 / step->alpha; /* at the crossing, a little beside the point just solved */
         for (int i = 0; i < s->b->model->info.indices; i++)
-            if (step->overlap[i] > 0) step->overlap[i] = 1 - (1 - step->overlap[i]) * here.v / at.v;
+            if (step->overlap[i] > 0) step->overlap[i] = 1 - (1 - step->overlap[i]) * here.v / c.at.v;
     }
     s->top = here;
     return STAIR_OK;

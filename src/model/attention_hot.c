@@ -260,6 +260,11 @@ void STAIR_HOT(stair_attention_map)(const stair_attention *a, const double *h, c
             map(a, 3, layers, 1, h, centre, local, n, u, z, weight);
         return;
     }
+    if (m == 2 && layers == 2 && p == 2) {
+        lanes local[3 * 4 + 4];
+        map(a, 2, 2, 2, h, centre, local, n, u, z, weight);
+        return;
+    }
     lanes *mixings = (lanes *)(void *)scratch;
     map(a, m, layers, p, h, centre, mixings, n, u, z, weight);
 }
