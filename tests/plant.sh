@@ -60,8 +60,10 @@ negative='test_channel_identities *layers=2,skip=-2.5/V=0.01'
 rules='test_channel_rules layered_and_lattice'
 mapped='test_channel_identities_sampled *layers=2,tokens=3/*'
 
+pair='test_asymptotics_pair identities*'
+
 # The tests must pass where nothing is planted, or their failures say nothing.
-if ! check "$closed; $norm; $general; $negative; $model; $skip4; test_lanes_v2; $gamp; $mapped; $rules"; then
+if ! check "$closed; $norm; $general; $negative; $model; $skip4; test_lanes_v2; $gamp; $mapped; $rules; $pair"; then
     cat "$work/log"
     echo "0 passed, 1 failed: the tests fail without any planted bug"
     exit 1
@@ -91,6 +93,10 @@ plant 'the mirrored tail counted twice'         src/channel/layered_hot.c 's|kep
 plant 'softmax over the wrong token'            $hot 's|s\[3\] - s\[2\]|s[0] - s[1]|' "$negative"
 plant 'the gradient forgets a side of h h^T'    src/model/attention.c 's|(grad_j\[i \* m + j\] + grad_j\[j \* m + i\])|(2 * grad_j[i * m + j])|' "$model"
 plant 'exp one term short'                      src/core/lanes.h 's|p = p \* r + 1.0 / 3628800.0;|p = p * r;|' test_lanes_v2
+plant 'two last rows: labels without their Jacobian' src/asymptotics/pair.c 's|h->common \* fabs(x\[0\] - x\[1\]) / h->weight|h->common * (1 + 0 * x[0]) / h->weight|' "$pair"
+plant 'two hidden rows: shapes without their Jacobian' src/asymptotics/pair_nodes.c 's|gap_step \* gap / (1|gap_step / (1|' "$pair"
+plant 'two last rows: v with the wrong variance' src/asymptotics/pair.c 's|level \* level + 0.5 \* h->variance|level * level + h->variance|' "$pair"
+plant 'too few directions of the frame'         src/asymptotics/pair.c 's|define RESOLVED    1.75|define RESOLVED    0.3|; s|define FEW         3.0|define FEW         1.0|' "$pair"
 
 plant 'GAMP without the Onsager term'           src/gamp/pass.c 's|omega\[i \* cells + k\] -= o;|omega[i * cells + k] -= 0 * o;|' $gamp
 plant 'GAMP with g^t in place of g^(t-1)'       src/gamp/pass.c 's|s->variant == STAIR_GAMP_PRINTED_ONSAGER|s->variant != STAIR_GAMP_PRINTED_ONSAGER|; s|if (s->variant != STAIR_GAMP_PRINTED_ONSAGER) omega|if (s->variant == STAIR_GAMP_PRINTED_ONSAGER) omega|' $gamp

@@ -28,7 +28,8 @@ static const staircase_case cases[] = {
     {"attention:layers=2,tokens=2,skip=1", 2, 1e-4, 0},
     {"attention:layers=2,tokens=2,skip=1", 0, 1e-3, 20},
     {"attention:layers=2,tokens=2,skip=1", 0, 1e-4, 60},
-    {"attention:layers=2,tokens=2,rank=2", 1, 3e-2, 0},
+    {"attention:layers=2,tokens=2,rank=1+2", 0, 1e-2, 60},
+    {"attention:layers=2,tokens=2,rank=2", 0, 1e-2, 120},
     {"attention:layers=2,tokens=3,skip=1", 1, 3e-2, 0},
     {"attention:layers=3,tokens=2,skip=1", 2, 5e-2, 0},
 };
