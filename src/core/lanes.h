@@ -99,11 +99,16 @@ typedef float floats __attribute__((vector_size(8 * LANES))); /* one register, a
 /* in double precision, halves onto halves */
 LANES_INLINE double floats_sum(floats x)
 {
+#if defined(__AVX2__) && LANES == 4
+    return lanes_sum((lanes)_mm256_cvtps_pd(_mm256_castps256_ps128((__m256)x)) +
+                     (lanes)_mm256_cvtps_pd(_mm256_extractf128_ps((__m256)x, 1)));
+#else
     float value[2 * LANES];
     lanes part;
     memcpy(value, &x, sizeof value);
     for (int i = 0; i < LANES; i++) part[i] = (double)value[i] + (double)value[i + LANES];
     return lanes_sum(part);
+#endif
 }
 
 LANES_INLINE double lanes_top(lanes x)

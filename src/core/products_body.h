@@ -27,8 +27,10 @@ LANES_INLINE const REAL *NAME(fetch)(const REAL *ahead)
 LANES_INLINE const REAL *NAME(dots)(int r, int q, bool fetch, const stair_products *s, int n, const REAL *x,
                                     const REAL *w, const REAL *ahead, double *z)
 {
-    VECTOR sum[4][2] = {{{0}}};
+    VECTOR sum[4][2];
     const int across = 4 / r;
+    for (int k = 0; k < 4; k++)
+        for (int p = 0; p < q; p++) sum[k][p] = (VECTOR){0};
     size_t dim = s->dim;
     int d = 0;
     for (; d + across * WIDTH <= n; d += across * WIDTH)
@@ -43,13 +45,15 @@ LANES_INLINE const REAL *NAME(dots)(int r, int q, bool fetch, const stair_produc
                 for (int p = 0; p < q; p++) sum[i * across + k][p] += a[p] * b;
             }
         }
+    double total[4][2] = {{0}}; /* in a loop of its own: with the columns that are left it would not unroll */
+    for (int i = 0; i < r; i++)
+        for (int p = 0; p < q; p++)
+            for (int k = 0; k < across; k++) total[i][p] += TOTAL(sum[i * across + k][p]);
     for (int i = 0; i < r; i++)
         for (int p = 0; p < q; p++) {
-            double total = 0;
-            for (int k = 0; k < across; k++) total += TOTAL(sum[i * across + k][p]);
             for (int e = d; e < n; e++)
-                total += (double)w[(size_t)p * dim + (size_t)e] * (double)x[(size_t)i * dim + (size_t)e];
-            z[(size_t)i * s->row_step + (size_t)p * s->index_step] += total;
+                total[i][p] += (double)w[(size_t)p * dim + (size_t)e] * (double)x[(size_t)i * dim + (size_t)e];
+            z[(size_t)i * s->row_step + (size_t)p * s->index_step] += total[i][p];
         }
     return ahead;
 }

@@ -7,8 +7,10 @@
 
 #include <stdlib.h>
 
-#define TILE_BYTES (256 * 1024) /* this tile and the next fit a second-level cache */
-#define MOST_ROWS  64           /* of a tile */
+#define TILE_BYTES  (192 * 1024) /* this tile, the next, w and the sums share a second-level cache ... */
+#define LARGE_BYTES (256 * 1024) /* ... less well when tiles are larger, but w and the sums are read for each, */
+#define MANY_ROWS   8            /* so tiles of fewer rows are made larger */
+#define MOST_ROWS   64           /* of a tile */
 
 static size_t sample_bytes(const stair_tiles *tiles)
 {
@@ -18,6 +20,7 @@ static size_t sample_bytes(const stair_tiles *tiles)
 size_t stair_tile_samples(const stair_tiles *tiles)
 {
     size_t n = TILE_BYTES / sample_bytes(tiles), tokens = (size_t)tiles->tokens;
+    if (n * tokens < MANY_ROWS) n = LARGE_BYTES / sample_bytes(tiles);
     size_t unit = tokens % 4 == 0 ? 1 : tokens % 2 == 0 ? 2 : 4; /* whole fours of rows */
     size_t least = (4 + tokens - 1) / tokens, most = MOST_ROWS / tokens;
     if (n > most) n = most;

@@ -109,6 +109,12 @@ static void sums_have_one_order(void **state)
     for (int half = LANES / 2; half; half /= 2)
         for (int k = 0; k < half; k++) part[k] += part[k + half];
     assert_true(lanes_sum(lanes_load(x)) == part[0]);
+    float single[2 * VALUES];
+    floats y;
+    for (int k = 0; k < 2 * LANES; k++) single[k] = k % 3 == 1 ? 1e8F : k % 3 == 2 ? -1e8F : 0.1F * (float)(k + 1);
+    for (int k = 0; k < LANES; k++) part[k] = (double)single[k] + (double)single[k + LANES];
+    memcpy(&y, single, sizeof y);
+    assert_true(floats_sum(y) == lanes_sum(lanes_load(part)));
 }
 
 int main(void)
