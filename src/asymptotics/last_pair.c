@@ -13,7 +13,8 @@
 #define DIFFERENCE 1e-4
 #define TRIALS     128 /* random places where the fibre is looked at */
 #define SAME       1e-9
-#define STEEPEST   40.0 /* largest entry of T: beyond, equidistant nodes would not see where the density peaks */
+#define STEEPEST                                                                                             \
+    40.0 /* largest entry of T: beyond, equidistant nodes would not see where the density peaks */
 
 void stair_straight_map(const stair_straight *f, const double *u, double v, double *w, double *weight)
 {
@@ -42,7 +43,8 @@ double stair_straight_one(const stair_straight *f, const double *u, double v, do
     return weight[0];
 }
 
-stair_status stair_straight_open(stair_context *context, const double *label, const double *anchor, stair_straight *f)
+stair_status stair_straight_open(stair_context *context, const double *label, const double *anchor,
+                                 stair_straight *f)
 {
     double omega[2 * STAIR_MAX_INDICES] = {0}, rows[2][2], norm = 0;
     STAIR_TRY(stair_fibre_open(context, label, omega, &f->fibre));
@@ -57,7 +59,8 @@ stair_status stair_straight_open(stair_context *context, const double *label, co
     return STAIR_OK;
 }
 
-stair_status stair_straight_open_at(stair_context *context, const double *z, const double *anchor, stair_straight *f)
+stair_status stair_straight_open_at(stair_context *context, const double *z, const double *anchor,
+                                    stair_straight *f)
 {
     double label[STAIR_MAX_TOKENS * STAIR_MAX_TOKENS];
     f->fibre.model->ops->forward(f->fibre.model, z, NULL, label);
@@ -87,7 +90,9 @@ stair_status stair_last_pair_open(stair_context *context, const stair_model *mod
     b->weight = stair_straight_one(&b->label[0], b->anchor, 1, w);
     b->common = fabs(w[0]);
     for (int i = 0; i < 4; i++) b->inverse[i] = i % 3 == 0;
-    return stair_matrix_solve(2, x, 2, b->inverse, NULL) ? STAIR_OK : stair_fail(context, STAIR_FAILED, "labels coincide");
+    return stair_matrix_solve(2, x, 2, b->inverse, NULL)
+               ? STAIR_OK
+               : stair_fail(context, STAIR_FAILED, "labels coincide");
 }
 
 void stair_last_pair_map(const stair_last_pair *b, const double *u, double *table)
@@ -114,8 +119,8 @@ static void map_at(const stair_last_pair *b, const double *u, double *five)
 
 static bool fibre_fits(const stair_fibre *f, int p)
 {
-    return f->free_rows == p - 2 && f->dim == f->free_rows * 2 + 2 && f->charts == 2 && f->angles == 1 && !f->mirrored &&
-           !f->residuals;
+    return f->free_rows == p - 2 && f->dim == f->free_rows * 2 + 2 && f->charts == 2 && f->angles == 1 &&
+           !f->mirrored && !f->residuals;
 }
 
 /* Shape (a_1, a_2, 0, 0) of the two rows u. */
@@ -136,7 +141,8 @@ static bool are_close(int n, const double *a, const double *b)
 }
 
 /* At one random place. */
-static bool is_straight_at(stair_context *context, const stair_last_pair *last, const double *z, stair_straight *f, bool *by_shape)
+static bool is_straight_at(stair_context *context, const stair_last_pair *last, const double *z,
+                           stair_straight *f, bool *by_shape)
 {
     double shape[4], x[2], w[2], across[2], five[5], other[5];
     if (stair_straight_open_at(context, z, last->anchor, f) != STAIR_OK) return false;
@@ -146,7 +152,8 @@ static bool is_straight_at(stair_context *context, const stair_last_pair *last, 
     map_at(last, z, five);
     double expected[2] = {five[1] * x[0] + five[2] * x[1], five[3] * x[0] + five[4] * x[1]};
     double common = copysign(last->common, across[0]);
-    bool straight = are_close(2, w, expected) && are_close(2, across, (double[2]){common, common}) && are_close(1, five, &weight);
+    bool straight = are_close(2, w, expected) && are_close(2, across, (double[2]){common, common}) &&
+                    are_close(1, five, &weight);
     for (int c = 1; c < 5; c++) straight &= fabs(five[c]) <= STEEPEST;
     if (*by_shape) {
         shape_of(z, shape);
@@ -186,7 +193,8 @@ bool stair_last_pair_fits(stair_context *context, const stair_model *model, bool
     return fits;
 }
 
-void stair_last_pair_slopes(const stair_last_pair *last, const double *variance, bool by_shape, double *slope, double *steepest)
+void stair_last_pair_slopes(const stair_last_pair *last, const double *variance, bool by_shape, double *slope,
+                            double *steepest)
 {
     double u[STAIR_PAIR_CELLS], moved[STAIR_PAIR_CELLS], five[5], other[5], square = 0;
     *steepest = 0;
@@ -201,7 +209,8 @@ void stair_last_pair_slopes(const stair_last_pair *last, const double *variance,
             moved[k] += DIFFERENCE;
             map_at(last, moved, other);
             for (int c = 1; c < 5; c++)
-                square += variance[k / 2] * (other[c] - five[c]) * (other[c] - five[c]) / (DIFFERENCE * DIFFERENCE * SLOPES);
+                square += variance[k / 2] * (other[c] - five[c]) * (other[c] - five[c]) /
+                          (DIFFERENCE * DIFFERENCE * SLOPES);
         }
     }
     *slope = sqrt(square);

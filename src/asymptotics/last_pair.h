@@ -1,15 +1,17 @@
-/* Two last rows of two tokens as a function of the label, once the hidden rows u are given: a rotation of both together, and
- * before that rows
+/* Two last rows of two tokens as a function of the label, once the hidden rows u are given: a rotation of
+ * both together, and before that rows
  *
- *   w(u; y) = T(u) x,   v k,   k = H(u)^-1 (1, 1) parallel to (1, 1) and the same for every u,   weight(u; y) = |det H|^-2,
+ *   w(u; y) = T(u) x,   v k,   k = H(u)^-1 (1, 1) parallel to (1, 1) and the same for every u,   weight(u; y)
+ * = |det H|^-2,
  *
- * with any number v and x = w(u0; y) at an anchor u0 (last_row.h).  So it is in attention with a row-stochastic mixing. */
+ * with any number v and x = w(u0; y) at an anchor u0 (last_row.h).  So it is in attention with a
+ * row-stochastic mixing. */
 #ifndef STAIR_ASYMPTOTICS_LAST_PAIR_H
 #define STAIR_ASYMPTOTICS_LAST_PAIR_H
 
 #include "model/model.h"
 
-#define STAIR_PAIR_ROWS  8                         /* hidden rows, at most */
+#define STAIR_PAIR_ROWS  8                           /* hidden rows, at most */
 #define STAIR_PAIR_CELLS (2 * (STAIR_PAIR_ROWS + 2)) /* of Z */
 
 /* A fibre at one rotation: row w lies along `axis`. */
@@ -28,7 +30,8 @@ typedef struct {
     double common, weight; /* k = common (1, 1), and |det H|^-2 at the anchor */
 } stair_last_pair;
 
-/* Whether it is so for this model; by_shape: two hidden rows matter through their shape (pair_nodes.c) alone. */
+/* Whether it is so for this model; by_shape: two hidden rows matter through their shape (pair_nodes.c) alone.
+ */
 bool stair_last_pair_fits(stair_context *context, const stair_model *model, bool *by_shape);
 
 stair_status stair_last_pair_open(stair_context *context, const stair_model *model, stair_last_pair *last);
@@ -38,13 +41,17 @@ void stair_last_pair_close(stair_last_pair *last);
 void stair_last_pair_map(const stair_last_pair *last, const double *u, double *table);
 
 /* Over u ~ N(0, variance of its row): as stair_last_row_slopes. */
-void stair_last_pair_slopes(const stair_last_pair *last, const double *variance, bool by_shape, double *slope, double *steepest);
+void stair_last_pair_slopes(const stair_last_pair *last, const double *variance, bool by_shape, double *slope,
+                            double *steepest);
 
 /* Opens the fibre of a label, or of the label of rows z (P, 2). */
-stair_status stair_straight_open(stair_context *context, const double *label, const double *anchor, stair_straight *f);
-stair_status stair_straight_open_at(stair_context *context, const double *z, const double *anchor, stair_straight *f);
+stair_status stair_straight_open(stair_context *context, const double *label, const double *anchor,
+                                 stair_straight *f);
+stair_status stair_straight_open_at(stair_context *context, const double *z, const double *anchor,
+                                    stair_straight *f);
 
-/* w (2, STAIR_BLOCK) and |det H|^-2 at a block of places, or w (2) at a single one; with v not zero, v k in place of w. */
+/* w (2, STAIR_BLOCK) and |det H|^-2 at a block of places, or w (2) at a single one; with v not zero, v k in
+ * place of w. */
 void stair_straight_map(const stair_straight *f, const double *u, double v, double *w, double *weight);
 double stair_straight_one(const stair_straight *f, const double *u, double v, double *w);
 

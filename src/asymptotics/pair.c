@@ -1,15 +1,18 @@
-/* Two last rows and two tokens: the label leaves open a rotation of both rows together and a number v common to the
- * tokens (docs/channel.md).  In the frame turned by theta, where z = (z_1, z_2) are the last rows,
+/* Two last rows and two tokens: the label leaves open a rotation of both rows together and a number v common
+ * to the tokens (docs/channel.md).  In the frame turned by theta, where z = (z_1, z_2) are the last rows,
  *
  *   cos z_1 + sin z_2 = +-w(u),   cos z_2 - sin z_1 = v k,   w(u) = T(u) x,   k the same for all u,
  *
- * with u the hidden rows (last_pair.h).  If both rows have variance s, the prior does not change with the frame: a and b being the means in it,
+ * with u the hidden rows (last_pair.h).  If both rows have variance s, the prior does not change with the
+ * frame: a and b being the means in it,
  *
- *   Z_out = integral dtheta/pi over half a turn, E_u weight(u) 1/2 sum_+- N(+-w(u); a, s 1) integral dv N(v k; b, s 1).
+ *   Z_out = integral dtheta/pi over half a turn, E_u weight(u) 1/2 sum_+- N(+-w(u); a, s 1) integral dv N(v
+ * k; b, s 1).
  *
- * The integral over v is Gaussian, theta gets equidistant nodes (periodic: exact beyond all powers), of which a scan over some u
- * keeps those that count, and u the rules of pair_nodes.h.  What the label says of the last rows is as if there
- * was one, in many frames.  Two hidden rows of which nothing is known enter through their shape alone.
+ * The integral over v is Gaussian, theta gets equidistant nodes (periodic: exact beyond all powers), of which
+ * a scan over some u keeps those that count, and u the rules of pair_nodes.h.  What the label says of the
+ * last rows is as if there was one, in many frames.  Two hidden rows of which nothing is known enter through
+ * their shape alone.
  *
  * Halves: hidden nodes and directions both interlace. */
 #include "asymptotics/pair.h"
@@ -27,35 +30,38 @@
 
 #define ROOM        (STAIR_PAIR_CELLS * STAIR_BLOCK)
 #define LAST_CELLS  4
-#define PRIOR_STEP  0.3 /* step that resolves the prior, per fineness */
+#define PRIOR_STEP  0.3  /* step that resolves the prior, per fineness */
 #define WIDTH_STEP  0.38 /* and the posterior, in units of its width sqrt(s) / |dw/du| */
 #define LEAST_STEP  0.02
-#define FEW         3.0   /* directions of half a turn, at least, */
-#define RESOLVED    1.75  /* and per square root of the concentration kappa of exp(kappa cos theta) */
-#define WIDER       4.0   /* standard deviations that z may be beyond its mean in kappa */
+#define FEW         3.0  /* directions of half a turn, at least, */
+#define RESOLVED    1.75 /* and per square root of the concentration kappa of exp(kappa cos theta) */
+#define WIDER       4.0  /* standard deviations that z may be beyond its mean in kappa */
 #define MOST_ANGLES 16384
-#define SCANNED     16    /* groups of nodes that a scan looks at */
-#define UNSEEN      60.0  /* directions whose exponents stay that far below the largest in the scan are left out */
-#define NEGLIGIBLE  16.0  /* and nodes in the sums */
+#define SCANNED     16 /* groups of nodes that a scan looks at */
+#define UNSEEN      60.0 /* directions whose exponents stay that far below the largest in the scan are left out \
+                          */
+#define NEGLIGIBLE        16.0 /* and nodes in the sums */
 #define SAMPLES_PER_BLOCK 32
 
 STAIR_HOT_TABLE(void, stair_pair_place,
                 (size_t blocks, const double *table, const double *x, double half_inverse, double *nodes));
 STAIR_HOT_TABLE(void, stair_pair_scan,
-                (size_t blocks, const double *nodes, size_t stride, int angles, const stair_pair_angle *angle, double *top));
+                (size_t blocks, const double *nodes, size_t stride, int angles, const stair_pair_angle *angle,
+                 double *top));
 STAIR_HOT_TABLE(void, stair_pair_add,
-                (size_t blocks, const double *nodes, int angles, const stair_pair_angle *angle, double cut, double top,
-                 double *room, double *sums, double *mass));
-STAIR_HOT_TABLE(void, stair_pair_hidden, (size_t blocks, int rows, const double *place, const double *mass, double *sums));
+                (size_t blocks, const double *nodes, int angles, const stair_pair_angle *angle, double cut,
+                 double top, double *room, double *sums, double *mass));
+STAIR_HOT_TABLE(void, stair_pair_hidden,
+                (size_t blocks, int rows, const double *place, const double *mass, double *sums));
 
 struct stair_pair {
     const stair_model *model;
-    int p, rows, dim;                 /* P; hidden rows and coordinates */
+    int p, rows, dim;                   /* P; hidden rows and coordinates */
     double variance[STAIR_MAX_INDICES]; /* of each row, prenoise included */
-    bool flat;                        /* nothing known of the hidden rows: one table */
-    bool by_shape;                    /* two hidden rows through their shape */
+    bool flat;                          /* nothing known of the hidden rows: one table */
+    bool by_shape;                      /* two hidden rows through their shape */
     double anchor[STAIR_PAIR_CELLS], steepest;
-    double common, weight;            /* k = common (1, 1), and |det H|^-2 at the anchor */
+    double common, weight; /* k = common (1, 1), and |det H|^-2 at the anchor */
     stair_pair_nodes nodes[STAIR_PAIR_HALVES];
     double *table[STAIR_PAIR_HALVES]; /* flat: (blocks, 5, STAIR_BLOCK), log weight and T */
 };
@@ -88,7 +94,8 @@ bool stair_pair_has_plane(stair_context *context, const stair_model *model)
 
 /* ---- hidden nodes ----------------------------------------------------------------------------- */
 
-static stair_status make_nodes(stair_context *context, stair_pair *h, double slope, double fineness, size_t count, uint64_t seed)
+static stair_status make_nodes(stair_context *context, stair_pair *h, double slope, double fineness,
+                               size_t count, uint64_t seed)
 {
     double width = sqrt(h->variance[h->p - 1]) / slope;
     double step = fmax(LEAST_STEP, fmin(PRIOR_STEP, WIDTH_STEP * width) / fineness);
@@ -110,7 +117,8 @@ static void places(const stair_pair *h, int half, size_t b, const double *mean, 
     const double *place = h->nodes[half].place + b * STAIR_BLOCK * (size_t)h->dim;
     for (int k = 0; k < h->dim; k++) {
         double scale = sqrt(h->variance[k / 2]), middle = mean ? mean[k] : 0;
-        for (int i = 0; i < STAIR_BLOCK; i++) u[k * STAIR_BLOCK + i] = middle + scale * place[k * STAIR_BLOCK + i];
+        for (int i = 0; i < STAIR_BLOCK; i++)
+            u[k * STAIR_BLOCK + i] = middle + scale * place[k * STAIR_BLOCK + i];
     }
 }
 
@@ -123,7 +131,8 @@ static stair_status fill_table(stair_context *context, stair_pair *h, const stai
     for (size_t b = 0; b < nodes->blocks; b++, table += 5 * STAIR_BLOCK) {
         places(h, half, b, NULL, u);
         stair_last_pair_map(last, u, table);
-        for (size_t i = 0; i < STAIR_BLOCK; i++) table[i] = log(table[i]) + nodes->log_measure[b * STAIR_BLOCK + i];
+        for (size_t i = 0; i < STAIR_BLOCK; i++)
+            table[i] = log(table[i]) + nodes->log_measure[b * STAIR_BLOCK + i];
     }
     return STAIR_OK;
 }
@@ -146,8 +155,8 @@ static stair_status build(stair_context *context, stair_pair *h, double fineness
     return status;
 }
 
-stair_status stair_pair_create(stair_context *context, const stair_model *model, const double *cov, double fineness,
-                               size_t nodes, uint64_t seed, stair_pair **pair)
+stair_status stair_pair_create(stair_context *context, const stair_model *model, const double *cov,
+                               double fineness, size_t nodes, uint64_t seed, stair_pair **pair)
 {
     int p = model->info.indices;
     stair_pair *h = *pair = calloc(1, sizeof *h);
@@ -157,9 +166,10 @@ stair_status stair_pair_create(stair_context *context, const stair_model *model,
         h->variance[i] = cov[i * (p + 1)] + model->info.prenoise;
         if (i < p - 2) h->flat &= cov[i * (p + 1)] == 1;
     }
-    stair_status status = stair_last_pair_fits(context, model, &h->by_shape)
-                              ? STAIR_OK
-                              : stair_fail(context, STAIR_UNSUPPORTED, "the label does not fix two last rows up to a rotation");
+    stair_status status =
+        stair_last_pair_fits(context, model, &h->by_shape)
+            ? STAIR_OK
+            : stair_fail(context, STAIR_UNSUPPORTED, "the label does not fix two last rows up to a rotation");
     h->by_shape &= h->flat;
     if (status == STAIR_OK) status = build(context, h, fineness, nodes, seed);
     if (status != STAIR_OK) stair_pair_destroy(pair);
@@ -177,11 +187,18 @@ void stair_pair_destroy(stair_pair **pair)
     *pair = NULL;
 }
 
-bool stair_pair_is_random(const stair_pair *h) { return h->dim > 2 && !h->by_shape; }
+bool stair_pair_is_random(const stair_pair *h)
+{
+    return h->dim > 2 && !h->by_shape;
+}
 
-double stair_pair_steepest(const stair_pair *h) { return h->steepest; }
+double stair_pair_steepest(const stair_pair *h)
+{
+    return h->steepest;
+}
 
-/* dh = mu(dy) dv dtheta/2pi = d da dv dtheta with h = H (x, v k) turned, a = H x, d = a_1 - a_2 = det H k_1 (x_1 - x_2). */
+/* dh = mu(dy) dv dtheta/2pi = d da dv dtheta with h = H (x, v k) turned, a = H x, d = a_1 - a_2 = det H k_1
+ * (x_1 - x_2). */
 double stair_pair_label_measure(const stair_pair *h, const double *x)
 {
     return 2 * M_PI * h->common * fabs(x[0] - x[1]) / h->weight;
@@ -189,7 +206,8 @@ double stair_pair_label_measure(const stair_pair *h, const double *x)
 
 /* ---- samples ---------------------------------------------------------------------------------- */
 
-stair_status stair_pair_anchors(stair_context *context, const stair_pair *h, size_t n, const double *labels, double *anchors)
+stair_status stair_pair_anchors(stair_context *context, const stair_pair *h, size_t n, const double *labels,
+                                double *anchors)
 {
     stair_straight f;
     STAIR_TRY(stair_fibre_create(context, h->model, &f.fibre));
@@ -225,8 +243,10 @@ static stair_status workspace_create(stair_context *context, const stair_pair *h
     size_t blocks = h->nodes[0].blocks > h->nodes[1].blocks ? h->nodes[0].blocks : h->nodes[1].blocks;
     memset(w, 0, sizeof *w);
     STAIR_TRY(stair_fibre_create(context, h->model, &w->fibre.fibre));
-    w->memory = malloc((blocks * STAIR_BLOCK * (STAIR_PAIR_NODE + 1) + (size_t)MOST_ANGLES * (1 + 9 * STAIR_PAIR_SUMS)) *
-                           sizeof(double) + MOST_ANGLES * sizeof(stair_pair_angle));
+    w->memory = malloc(
+        (blocks * STAIR_BLOCK * (STAIR_PAIR_NODE + 1) + (size_t)MOST_ANGLES * (1 + 9 * STAIR_PAIR_SUMS)) *
+            sizeof(double) +
+        MOST_ANGLES * sizeof(stair_pair_angle));
     if (!w->memory) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
     w->nodes = w->memory;
     w->mass = w->nodes + blocks * STAIR_BLOCK * STAIR_PAIR_NODE;
@@ -249,7 +269,8 @@ static void place_moving(const stair_pair *h, int half, const double *omega, wor
     double u[ROOM], weight[STAIR_BLOCK], half_inverse = 0.5 / h->variance[h->p - 1];
     const stair_pair_nodes *nodes = &h->nodes[half];
     for (size_t b = 0; b < nodes->blocks; b++) {
-        double *node = w->nodes + b * STAIR_PAIR_NODE * STAIR_BLOCK, *first = node + STAIR_BLOCK, *second = first + STAIR_BLOCK;
+        double *node = w->nodes + b * STAIR_PAIR_NODE * STAIR_BLOCK, *first = node + STAIR_BLOCK,
+               *second = first + STAIR_BLOCK;
         places(h, half, b, omega, u);
         stair_straight_map(&w->fibre, u, 0, first, weight);
         for (size_t i = 0; i < STAIR_BLOCK; i++)
@@ -268,8 +289,11 @@ static int choose_angles(const stair_pair *h, int half, const double *mean, stai
     for (int k = 0; k < count; k++) {
         double theta = M_PI * (k + 0.5 * half) / count, c = cos(theta), d = sin(theta);
         double a[2] = {c * mean[0] + d * mean[2], c * mean[1] + d * mean[3]};
-        double apart = c * (mean[3] - mean[2]) - d * (mean[1] - mean[0]); /* of the tokens, in the other row */
-        angle[k] = (stair_pair_angle){.cosine = c, .sine = d, .slope = {a[0] / s, a[1] / s},
+        double apart =
+            c * (mean[3] - mean[2]) - d * (mean[1] - mean[0]); /* of the tokens, in the other row */
+        angle[k] = (stair_pair_angle){.cosine = c,
+                                      .sine = d,
+                                      .slope = {a[0] / s, a[1] / s},
                                       .level = -0.5 / s * (a[0] * a[0] + a[1] * a[1] + 0.5 * apart * apart)};
     }
     return count;
@@ -278,7 +302,8 @@ static int choose_angles(const stair_pair *h, int half, const double *mean, stai
 /* Keeps the directions that count; returns their number and the largest exponent seen. */
 static int scan(const stair_pair_nodes *nodes, int count, workspace *w, double *top)
 {
-    size_t groups = nodes->blocks * (STAIR_BLOCK / STAIR_PAIR_SCAN), stride = (groups + SCANNED - 1) / SCANNED;
+    size_t groups = nodes->blocks * (STAIR_BLOCK / STAIR_PAIR_SCAN),
+           stride = (groups + SCANNED - 1) / SCANNED;
     int kept = 0;
     stair_pair_scan_table[stair_isa()](nodes->blocks, w->nodes, stride, count, w->angle, w->top);
     *top = -1e300;
@@ -290,13 +315,16 @@ static int scan(const stair_pair_nodes *nodes, int count, workspace *w, double *
 
 /* Moments of the last rows in the fixed frame, from those of one direction: rows w and v k turned, v k
  * Gaussian. */
-static void turn_back(const stair_pair *h, const double *mean, const stair_pair_angle *angle, const double *from, double *sums)
+static void turn_back(const stair_pair *h, const double *mean, const stair_pair_angle *angle,
+                      const double *from, double *sums)
 {
     double c = angle->cosine, d = angle->sine;
-    double level = 0.5 * (c * (mean[2] + mean[3]) - d * (mean[0] + mean[1])), square = level * level + 0.5 * h->variance[h->p - 1];
+    double level = 0.5 * (c * (mean[2] + mean[3]) - d * (mean[0] + mean[1])),
+           square = level * level + 0.5 * h->variance[h->p - 1];
     double turn[2][2] = {{c, -d}, {d, c}}, product[2][2][2][2]; /* of rows of the frame, of tokens */
     for (int t = 0; t < 2; t++) {
-        for (int r = 0; r < 2; r++) sums[FIRST + 2 * r + t] += turn[r][0] * from[1 + t] + turn[r][1] * level * from[0];
+        for (int r = 0; r < 2; r++)
+            sums[FIRST + 2 * r + t] += turn[r][0] * from[1 + t] + turn[r][1] * level * from[0];
         for (int s = 0; s < 2; s++) {
             product[0][0][t][s] = from[3 + t + s];
             product[0][1][t][s] = from[1 + t] * level;
@@ -308,22 +336,26 @@ static void turn_back(const stair_pair *h, const double *mean, const stair_pair_
         for (int j = 0; j < LAST_CELLS; j++)
             for (int a = 0; a < 2; a++)
                 for (int b = 0; b < 2; b++)
-                    sums[SECOND + i * LAST_CELLS + j] += turn[i / 2][a] * turn[j / 2][b] * product[a][b][i % 2][j % 2];
+                    sums[SECOND + i * LAST_CELLS + j] +=
+                        turn[i / 2][a] * turn[j / 2][b] * product[a][b][i % 2][j % 2];
     sums[MASS] += from[0];
 }
 
 /* sums (SUMS) of one half, in units of exp(top). */
-static double add_half(const stair_pair *h, int half, const double *x, const double *omega, workspace *w, double *sums)
+static double add_half(const stair_pair *h, int half, const double *x, const double *omega, workspace *w,
+                       double *sums)
 {
     const stair_pair_nodes *nodes = &h->nodes[half];
     const double *mean = omega + h->dim;
     double top;
     if (h->flat)
-        stair_pair_place_table[stair_isa()](nodes->blocks, h->table[half], x, 0.5 / h->variance[h->p - 1], w->nodes);
+        stair_pair_place_table[stair_isa()](nodes->blocks, h->table[half], x, 0.5 / h->variance[h->p - 1],
+                                            w->nodes);
     else
         place_moving(h, half, omega, w);
     int count = choose_angles(h, half, mean, w->angle), kept = scan(nodes, count, w, &top);
-    stair_pair_add_table[stair_isa()](nodes->blocks, w->nodes, kept, w->angle, top - NEGLIGIBLE, top, w->room, w->sums, w->mass);
+    stair_pair_add_table[stair_isa()](nodes->blocks, w->nodes, kept, w->angle, top - NEGLIGIBLE, top, w->room,
+                                      w->sums, w->mass);
     memset(sums, 0, SUMS * sizeof(double));
     for (int k = 0; k < kept; k++) turn_back(h, mean, &w->angle[k], w->sums + k * STAIR_PAIR_SUMS, sums);
     stair_pair_hidden_table[stair_isa()](nodes->blocks, h->rows, nodes->place, w->mass, sums + HIDDEN);
@@ -343,17 +375,19 @@ static void finish_last(const stair_pair *h, const double *sums, const double *o
     for (int i = 0; i < LAST_CELLS; i++)
         for (int j = 0; j < LAST_CELLS; j++)
             dg[(h->dim + i) * pm + h->dim + j] =
-                (sums[SECOND + i * LAST_CELLS + j] / sums[MASS] - mean[i] * mean[j]) / (s * s) - (i == j ? 1 / s : 0);
+                (sums[SECOND + i * LAST_CELLS + j] / sums[MASS] - mean[i] * mean[j]) / (s * s) -
+                (i == j ? 1 / s : 0);
 }
 
-/* And of hidden row r: places are in units of its standard deviation.  By shape, both rows share what its places tell, and
- * what is common to the tokens keeps its prior variance 1/2. */
+/* And of hidden row r: places are in units of its standard deviation.  By shape, both rows share what its
+ * places tell, and what is common to the tokens keeps its prior variance 1/2. */
 static void finish_hidden(const stair_pair *h, int r, const double *sums, double *g, double *dg)
 {
     const double *moment = sums + HIDDEN + (h->by_shape ? 0 : 5 * r);
     double v = h->variance[r], mean[2];
     for (int t = 0; t < 2; t++) {
-        mean[t] = h->flat ? 0 : moment[t] / sums[MASS]; /* flat: even, and maybe half of the nodes are left out */
+        mean[t] =
+            h->flat ? 0 : moment[t] / sums[MASS]; /* flat: even, and maybe half of the nodes are left out */
         g[2 * r + t] = mean[t] / sqrt(v);
     }
     for (int t = 0; t < 2; t++)
@@ -364,7 +398,8 @@ static void finish_hidden(const stair_pair *h, int r, const double *sums, double
         }
 }
 
-static void finish_part(const stair_pair *h, double top, const double *sums, const double *omega, double *logz, double *g, double *dg)
+static void finish_part(const stair_pair *h, double top, const double *sums, const double *omega,
+                        double *logz, double *g, double *dg)
 {
     int pm = 2 * h->p;
     double s = h->variance[h->p - 1];
@@ -384,13 +419,15 @@ static stair_status evaluate_one(stair_context *local, const pair_job *job, work
     memcpy(z, h->anchor, sizeof(double) * (size_t)h->dim);
     memcpy(z + h->dim, x, 2 * sizeof(double));
     if (!h->flat) STAIR_TRY(stair_straight_open_at(local, z, h->anchor, &w->fibre));
-    for (int half = 0; half < STAIR_PAIR_HALVES; half++) top[1 + half] = add_half(h, half, x, omega, w, sums[1 + half]);
+    for (int half = 0; half < STAIR_PAIR_HALVES; half++)
+        top[1 + half] = add_half(h, half, x, omega, w, sums[1 + half]);
     top[0] = fmax(top[1], top[2]);
     for (int k = 0; k < SUMS; k++)
         sums[0][k] = 0.5 * (sums[1][k] * exp(top[1] - top[0]) + sums[2][k] * exp(top[2] - top[0]));
     for (int part = 0; part < STAIR_HIDDEN_PARTS; part++) {
         size_t at = i * STAIR_HIDDEN_PARTS + (size_t)part;
-        finish_part(h, top[part], sums[part], omega, job->result->logz + at, job->result->g + at * pm, job->result->dg + at * pm * pm);
+        finish_part(h, top[part], sums[part], omega, job->result->logz + at, job->result->g + at * pm,
+                    job->result->dg + at * pm * pm);
     }
     return STAIR_OK;
 }
@@ -402,13 +439,14 @@ static stair_status evaluate_block(void *user, size_t block, int thread, stair_c
     workspace w;
     (void)thread;
     stair_status status = workspace_create(local, job->pair, &w);
-    for (size_t i = block * SAMPLES_PER_BLOCK; i < end && status == STAIR_OK; i++) status = evaluate_one(local, job, &w, i);
+    for (size_t i = block * SAMPLES_PER_BLOCK; i < end && status == STAIR_OK; i++)
+        status = evaluate_one(local, job, &w, i);
     workspace_destroy(&w);
     return status;
 }
 
-stair_status stair_pair_evaluate(stair_context *context, const stair_pair *pair, size_t n, const double *anchors,
-                                 const double *omega, stair_hidden_result *result)
+stair_status stair_pair_evaluate(stair_context *context, const stair_pair *pair, size_t n,
+                                 const double *anchors, const double *omega, stair_hidden_result *result)
 {
     pair_job job = {.pair = pair, .n = n, .anchors = anchors, .omega = omega, .result = result};
     return stair_parallel(context, (n + SAMPLES_PER_BLOCK - 1) / SAMPLES_PER_BLOCK, evaluate_block, &job);

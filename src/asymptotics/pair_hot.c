@@ -9,7 +9,8 @@ void STAIR_HOT(stair_pair_scan)(size_t blocks, const double *nodes, size_t strid
                                 const stair_pair_angle *angle, double *top);
 void STAIR_HOT(stair_pair_add)(size_t blocks, const double *nodes, int angles, const stair_pair_angle *angle,
                                double cut, double top, double *room, double *sums, double *mass);
-void STAIR_HOT(stair_pair_hidden)(size_t blocks, int rows, const double *place, const double *mass, double *sums);
+void STAIR_HOT(stair_pair_hidden)(size_t blocks, int rows, const double *place, const double *mass,
+                                  double *sums);
 
 /* Nodes of a sample from the table (blocks, 5, STAIR_BLOCK) of log weights and T: w = T x. */
 void STAIR_HOT(stair_pair_place)(size_t blocks, const double *table, const double *x, double half_inverse,
@@ -17,8 +18,10 @@ void STAIR_HOT(stair_pair_place)(size_t blocks, const double *table, const doubl
 {
     for (size_t b = 0; b < blocks; b++, table += 5 * STAIR_BLOCK, nodes += STAIR_PAIR_NODE * STAIR_BLOCK)
         for (int i = 0; i < STAIR_BLOCK; i += LANES) {
-            lanes w0 = lanes_load(table + STAIR_BLOCK + i) * x[0] + lanes_load(table + 2 * STAIR_BLOCK + i) * x[1];
-            lanes w1 = lanes_load(table + 3 * STAIR_BLOCK + i) * x[0] + lanes_load(table + 4 * STAIR_BLOCK + i) * x[1];
+            lanes w0 =
+                lanes_load(table + STAIR_BLOCK + i) * x[0] + lanes_load(table + 2 * STAIR_BLOCK + i) * x[1];
+            lanes w1 = lanes_load(table + 3 * STAIR_BLOCK + i) * x[0] +
+                       lanes_load(table + 4 * STAIR_BLOCK + i) * x[1];
             lanes_store(nodes + i, lanes_load(table + i) - half_inverse * (w0 * w0 + w1 * w1));
             lanes_store(nodes + STAIR_BLOCK + i, w0);
             lanes_store(nodes + 2 * STAIR_BLOCK + i, w1);
@@ -46,8 +49,8 @@ void STAIR_HOT(stair_pair_scan)(size_t blocks, const double *nodes, size_t strid
 }
 
 /* One group of nodes and one direction; returns what it adds to the mass of the nodes. */
-LANES_INLINE lanes add_direction(lanes energy, lanes w0, lanes w1, const stair_pair_angle *angle, double cut, double top,
-                                 double *acc)
+LANES_INLINE lanes add_direction(lanes energy, lanes w0, lanes w1, const stair_pair_angle *angle, double cut,
+                                 double top, double *acc)
 {
     lanes along = w0 * angle->slope[0] + w1 * angle->slope[1], base = energy + angle->level;
     if (!lanes_any(base + lanes_abs(along) > cut)) return lanes_set(0);
@@ -66,8 +69,8 @@ LANES_INLINE lanes add_direction(lanes energy, lanes w0, lanes w1, const stair_p
     return both;
 }
 
-/* sums (angles, STAIR_PAIR_SUMS) and mass (blocks, STAIR_BLOCK), in units of exp(top); room (angles, STAIR_PAIR_SUMS,
- * 8).  Exponents below `cut` do not count. */
+/* sums (angles, STAIR_PAIR_SUMS) and mass (blocks, STAIR_BLOCK), in units of exp(top); room (angles,
+ * STAIR_PAIR_SUMS, 8).  Exponents below `cut` do not count. */
 void STAIR_HOT(stair_pair_add)(size_t blocks, const double *nodes, int angles, const stair_pair_angle *angle,
                                double cut, double top, double *room, double *sums, double *mass)
 {
@@ -77,21 +80,26 @@ void STAIR_HOT(stair_pair_add)(size_t blocks, const double *nodes, int angles, c
             lanes energy = lanes_load(nodes + i), w0 = lanes_load(nodes + STAIR_BLOCK + i),
                   w1 = lanes_load(nodes + 2 * STAIR_BLOCK + i), all = lanes_set(0);
             for (int k = 0; k < angles; k++)
-                all += add_direction(energy, w0, w1, &angle[k], cut, top, room + (size_t)k * STAIR_PAIR_SUMS * LANES);
+                all += add_direction(energy, w0, w1, &angle[k], cut, top,
+                                     room + (size_t)k * STAIR_PAIR_SUMS * LANES);
             lanes_store(mass + i, all);
         }
-    for (int k = 0; k < angles * STAIR_PAIR_SUMS; k++) sums[k] = lanes_sum(lanes_load(room + (size_t)k * LANES));
+    for (int k = 0; k < angles * STAIR_PAIR_SUMS; k++)
+        sums[k] = lanes_sum(lanes_load(room + (size_t)k * LANES));
 }
 
-/* sums (rows, 5): mass times u_0, u_1, u_0^2, u_0 u_1, u_1^2 of each hidden row u, place (blocks, rows * 2, STAIR_BLOCK). */
-void STAIR_HOT(stair_pair_hidden)(size_t blocks, int rows, const double *place, const double *mass, double *sums)
+/* sums (rows, 5): mass times u_0, u_1, u_0^2, u_0 u_1, u_1^2 of each hidden row u, place (blocks, rows * 2,
+ * STAIR_BLOCK). */
+void STAIR_HOT(stair_pair_hidden)(size_t blocks, int rows, const double *place, const double *mass,
+                                  double *sums)
 {
     lanes acc[5 * STAIR_PAIR_ROWS];
     for (int k = 0; k < 5 * rows; k++) acc[k] = lanes_set(0);
     for (size_t b = 0; b < blocks; b++, mass += STAIR_BLOCK)
         for (int r = 0; r < rows; r++, place += 2 * STAIR_BLOCK)
             for (int i = 0; i < STAIR_BLOCK; i += LANES) {
-                lanes here = lanes_load(mass + i), u0 = lanes_load(place + i), u1 = lanes_load(place + STAIR_BLOCK + i);
+                lanes here = lanes_load(mass + i), u0 = lanes_load(place + i),
+                      u1 = lanes_load(place + STAIR_BLOCK + i);
                 acc[5 * r] += here * u0;
                 acc[5 * r + 1] += here * u1;
                 acc[5 * r + 2] += here * u0 * u0;

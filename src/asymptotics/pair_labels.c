@@ -1,6 +1,6 @@
-/* At Q = 0 all prior means vanish and E[phi] = integral mu(dy) exp(log Z_out(y)) phi(y) is over the half plane
- * x_1 > x_2 of labels (stair_pair_label_measure).  Mean and difference of x_1 and x_2 get equidistant nodes, the difference as
- * log(1 + exp t), as in pair_nodes.c.  The mass found must be 1. */
+/* At Q = 0 all prior means vanish and E[phi] = integral mu(dy) exp(log Z_out(y)) phi(y) is over the half
+ * plane x_1 > x_2 of labels (stair_pair_label_measure).  Mean and difference of x_1 and x_2 get equidistant
+ * nodes, the difference as log(1 + exp t), as in pair_nodes.c.  The mass found must be 1. */
 #include "asymptotics/pair_labels.h"
 
 #include <math.h>
@@ -9,11 +9,11 @@
 
 #include "asymptotics/pair.h"
 
-#define FINENESS   0.8  /* of the hidden nodes: errors of 1e-8 */
-#define LABEL_STEP 0.5  /* in units of the width of labels */
+#define FINENESS   0.8 /* of the hidden nodes: errors of 1e-8 */
+#define LABEL_STEP 0.5 /* in units of the width of labels */
 #define FIRST      -10.0
-#define REACH      8.0  /* standard deviations of x where T = 1 */
-#define FURTHER    1.5  /* times that, until nothing is missed */
+#define REACH      8.0 /* standard deviations of x where T = 1 */
+#define FURTHER    1.5 /* times that, until nothing is missed */
 #define ATTEMPTS   5
 #define MISSED     1e-7
 #define CELLS      (STAIR_MAX_INDICES * STAIR_MAX_INDICES)
@@ -38,23 +38,27 @@ bool stair_pair_labels_fit(stair_context *context, const stair_model *model, con
     for (int i = 0; i < p * p; i++)
         if (q[i] != 0) return false;
     for (int i = 0; i < p; i++) cov[i * (p + 1)] = 1;
-    return p <= STAIR_MOST_KERNEL && stair_pair_fits(context, model, cov) && stair_pair_has_plane(context, model);
+    return p <= STAIR_MOST_KERNEL && stair_pair_fits(context, model, cov) &&
+           stair_pair_has_plane(context, model);
 }
 
 /* Nodes of the grid with the given offset, in steps. */
 static size_t place(const label_job *job, double offset, double reach, double *x, double *share)
 {
-    double step = LABEL_STEP * job->deviation / stair_pair_steepest(job->pair), gap_step = 2 * step / job->deviation;
+    double step = LABEL_STEP * job->deviation / stair_pair_steepest(job->pair),
+           gap_step = 2 * step / job->deviation;
     int most = (int)ceil(reach * job->deviation / step);
     size_t n = 0;
     for (int i = -most; i <= most; i++)
         for (int j = 0;; j++) {
-            double mean = (i + offset) * step, t = FIRST + (j + offset) * gap_step, gap = job->deviation * log1p(exp(t));
+            double mean = (i + offset) * step, t = FIRST + (j + offset) * gap_step,
+                   gap = job->deviation * log1p(exp(t));
             if (gap > 2 * reach * job->deviation) break;
             if (x) {
                 x[2 * n] = mean + 0.5 * gap;
                 x[2 * n + 1] = mean - 0.5 * gap;
-                share[n] = step * gap_step * job->deviation / (1 + exp(-t)) * stair_pair_label_measure(job->pair, x + 2 * n);
+                share[n] = step * gap_step * job->deviation / (1 + exp(-t)) *
+                           stair_pair_label_measure(job->pair, x + 2 * n);
             }
             n++;
         }

@@ -1,10 +1,11 @@
-/* The prior of two hidden rows, (Z_1, Z_2) = h in columns h_1, h_2 of R^2, in coordinates of what a softmax of h^T h
- * sees of it.  With e = (h_1 - h_2)/d, d = |h_1 - h_2|, let a_i = h_i . e and v the component of both orthogonal to e:
+/* The prior of two hidden rows, (Z_1, Z_2) = h in columns h_1, h_2 of R^2, in coordinates of what a softmax
+ * of h^T h sees of it.  With e = (h_1 - h_2)/d, d = |h_1 - h_2|, let a_i = h_i . e and v the component of
+ * both orthogonal to e:
  *
  *   dh = d da_1 da_2 dv de,   |h|^2 = a_1^2 + a_2^2 + 2 v^2,   a_1 > a_2   (docs/channel.md, two tokens)
  *
- * so that the density of s = (a_1 + a_2)/2 and d is d exp(-s^2 - d^2/4) / (2 sqrt(pi)), and v is N(0, 1/2).  d = log(1 +
- * exp t) takes the end at d = 0 to infinity, where equidistant t are exact beyond all powers. */
+ * so that the density of s = (a_1 + a_2)/2 and d is d exp(-s^2 - d^2/4) / (2 sqrt(pi)), and v is N(0, 1/2).
+ * d = log(1 + exp t) takes the end at d = 0 to infinity, where equidistant t are exact beyond all powers. */
 #include "asymptotics/pair_nodes.h"
 
 #include <math.h>
@@ -15,9 +16,9 @@
 #include "core/rng.h"
 #include "model/model.h"
 
-#define REACH 6.0  /* standard deviations */
-#define FIRST -9.0 /* of t: what lies below is 1e-8 */
-#define TURN  0.3  /* of the plane, so that tokens do not tie in rows of nodes */
+#define REACH    6.0  /* standard deviations */
+#define FIRST    -9.0 /* of t: what lies below is 1e-8 */
+#define TURN     0.3  /* of the plane, so that tokens do not tie in rows of nodes */
 #define MOST_DIM 64
 
 static stair_status reserve(stair_context *context, int dim, size_t count, stair_pair_nodes *nodes)
@@ -62,7 +63,8 @@ static size_t place_plane(double step, bool centred, int half, stair_pair_nodes 
     return n;
 }
 
-stair_status stair_pair_nodes_plane(stair_context *context, double step, bool centred, int half, stair_pair_nodes *nodes)
+stair_status stair_pair_nodes_plane(stair_context *context, double step, bool centred, int half,
+                                    stair_pair_nodes *nodes)
 {
     STAIR_TRY(reserve(context, 2, place_plane(step, centred, half, NULL), nodes));
     place_plane(step, centred, half, nodes);

@@ -13,7 +13,8 @@ typedef struct {
 } stair_pair_nodes;
 
 /* Equidistant in the plane: one hidden row.  centred: one of u and -u stands for both. */
-stair_status stair_pair_nodes_plane(stair_context *context, double step, bool centred, int half, stair_pair_nodes *nodes);
+stair_status stair_pair_nodes_plane(stair_context *context, double step, bool centred, int half,
+                                    stair_pair_nodes *nodes);
 
 /* Two hidden rows of which only the shape (a_1, a_2) matters: places (a_1, a_2, 0, 0). */
 stair_status stair_pair_nodes_shape(stair_context *context, double step, int half, stair_pair_nodes *nodes);

@@ -1,4 +1,5 @@
-/* A last layer of rank two: posteriors against the channel and a closed form, the measure of labels, the first step. */
+/* A last layer of rank two: posteriors against the channel and a closed form, the measure of labels, the
+ * first step. */
 #include "assert_close.h"
 #include "stair.h"
 
@@ -48,19 +49,24 @@ static double distance(const stair_model *model, const double *v)
     stair_model_info info = stair_model_describe(model);
     int p = info.indices, m = info.tokens, pm = p * m;
     double cov[16] = {0}, omega[SAMPLES * MOST], labels[SAMPLES * 4], worst = 0;
-    double logz[SAMPLES], g[SAMPLES * MOST], dg[SAMPLES * MOST * MOST], error[SAMPLES], inner[SAMPLES], anchors[SAMPLES * 2];
+    double logz[SAMPLES], g[SAMPLES * MOST], dg[SAMPLES * MOST * MOST], error[SAMPLES], inner[SAMPLES],
+        anchors[SAMPLES * 2];
     static double logz3[3 * SAMPLES], g3[3 * SAMPLES * MOST], dg3[3 * SAMPLES * MOST * MOST];
     for (int i = 0; i < p; i++) cov[i * (p + 1)] = v[i];
     draw(model, v, omega, labels);
     stair_channel_options options = stair_channel_defaults();
     options.precision = 1e-3;
     stair_channel_result channel = {.logz = logz, .g = g, .dg = dg, .error = error};
-    assert_int_equal(stair_channel_evaluate(context, model, &options, 0, SAMPLES, labels, omega, 1, cov, &channel), STAIR_OK);
+    assert_int_equal(
+        stair_channel_evaluate(context, model, &options, 0, SAMPLES, labels, omega, 1, cov, &channel),
+        STAIR_OK);
     stair_denoiser denoiser;
     stair_denoised nodes = {.logz = logz3, .g = g3, .dg = dg3, .error = inner, .anchors = anchors};
-    assert_int_equal(stair_denoiser_create(context, model, &options, cov, 0.8, 1 << 13, 1, &denoiser), STAIR_OK);
+    assert_int_equal(stair_denoiser_create(context, model, &options, cov, 0.8, 1 << 13, 1, &denoiser),
+                     STAIR_OK);
     assert_non_null(denoiser.pair);
-    assert_int_equal(stair_denoiser_evaluate(context, &denoiser, 0, SAMPLES, labels, omega, &nodes), STAIR_OK);
+    assert_int_equal(stair_denoiser_evaluate(context, &denoiser, 0, SAMPLES, labels, omega, &nodes),
+                     STAIR_OK);
     for (int n = 0; n < SAMPLES; n++) {
         double here = fabs(logz3[3 * n] - logz[n]), gg = 0, dd = 0;
         for (int i = 0; i < pm; i++) {
@@ -76,7 +82,8 @@ static double distance(const stair_model *model, const double *v)
     return worst;
 }
 
-/* The channel samples rotations: its errors are those asked for with one layer, and ten times that with two. */
+/* The channel samples rotations: its errors are those asked for with one layer, and ten times that with two.
+ */
 static void posteriors_agree_with_the_channel(void **state)
 {
     (void)state;
@@ -117,8 +124,8 @@ static size_t place_labels(double step, double *x, double *weight)
     return n;
 }
 
-/* What holds given omega, by a sum over all labels: their density has mass one, E g = 0, E[g g^T + dg] = 0.  No other rule is
- * involved, and the step of the sum leaves an error of 1e-6. */
+/* What holds given omega, by a sum over all labels: their density has mass one, E g = 0, E[g g^T + dg] = 0.
+ * No other rule is involved, and the step of the sum leaves an error of 1e-6. */
 static void labels_given_the_means(const char *spec, const double *v, double step, double tolerance)
 {
     static double x[2 * LABELS], weight[LABELS], omega[MOST * LABELS], logz[3 * LABELS], g[3 * MOST * LABELS],
@@ -151,7 +158,8 @@ static void labels_given_the_means(const char *spec, const double *v, double ste
     for (int a = 0; a < pm; a++) {
         assert_close(sqrt(v[a / 2]) * first[a], 0, tolerance);
         for (int b = 0; b < pm; b++)
-            if (a / 2 == b / 2 || (a >= pm - 4 && b >= pm - 4)) assert_close(v[a / 2] * second[a * pm + b], 0, 4 * tolerance);
+            if (a / 2 == b / 2 || (a >= pm - 4 && b >= pm - 4))
+                assert_close(v[a / 2] * second[a * pm + b], 0, 4 * tolerance);
     }
     stair_pair_destroy(&pair);
     stair_model_destroy(&model);
@@ -162,7 +170,8 @@ static void identities_over_all_labels(void **state)
     (void)state;
     labels_given_the_means("attention:layers=1,tokens=2,rank=2", (double[]){0.4, 0.4}, 0.15, 1e-6);
     labels_given_the_means("attention:layers=2,tokens=2,rank=1+2", (double[]){1, 0.5, 0.5}, 0.15, 1e-5);
-    labels_given_the_means("attention:layers=2,tokens=2,rank=1+2,skip=2", (double[]){0.4, 0.3, 0.3}, 0.12, 1e-5);
+    labels_given_the_means("attention:layers=2,tokens=2,rank=1+2,skip=2", (double[]){0.4, 0.3, 0.3}, 0.12,
+                           1e-5);
     labels_given_the_means("attention:layers=2,tokens=2,rank=2", (double[]){1, 1, 0.5, 0.5}, 0.15, 1e-5);
     labels_given_the_means("attention:layers=2,tokens=2,rank=2", (double[]){0.5, 0.5, 0.5, 0.5}, 0.3, 0.02);
 }
@@ -170,8 +179,9 @@ static void identities_over_all_labels(void **state)
 static void first_steps(void **state)
 {
     (void)state;
-    static const char *specs[] = {"attention:layers=1,tokens=2,rank=2", "attention:layers=2,tokens=2,rank=1+2,skip=30",
-                                  "attention:layers=2,tokens=2,rank=1+2", "attention:layers=2,tokens=2,rank=2"};
+    static const char *specs[] = {
+        "attention:layers=1,tokens=2,rank=2", "attention:layers=2,tokens=2,rank=1+2,skip=30",
+        "attention:layers=2,tokens=2,rank=1+2", "attention:layers=2,tokens=2,rank=2"};
     double alpha[4];
     for (int k = 0; k < 4; k++) {
         stair_model *model;
@@ -185,14 +195,15 @@ static void first_steps(void **state)
         alpha[k] = step.alpha;
         stair_model_destroy(&model);
     }
-    /* One layer: <z_i z_j^T> = delta_ij (a a^T + 1/2)/2, whence F = 5/2; a large skip leaves the last layer alone. */
+    /* One layer: <z_i z_j^T> = delta_ij (a a^T + 1/2)/2, whence F = 5/2; a large skip leaves the last layer
+     * alone. */
     assert_close(alpha[0], 0.4, 1e-6);
     assert_close(alpha[1], 0.4, 0.01);
     assert_true(alpha[1] > 0.4 && alpha[2] > alpha[1] && alpha[3] > alpha[1]);
 }
 
-static void average(const stair_model *model, const stair_outer_rule *rule, const double *q, const double *basis, int kernel,
-                    stair_outer *out)
+static void average(const stair_model *model, const stair_outer_rule *rule, const double *q,
+                    const double *basis, int kernel, stair_outer *out)
 {
     assert_int_equal(stair_outer_create(context, model, kernel, rule->replicates, out), STAIR_OK);
     assert_int_equal(stair_outer_evaluate(context, model, rule, q, basis, out), STAIR_OK);
@@ -205,7 +216,11 @@ static void plane_of_labels_agrees_with_samples(void **state)
     stair_model *model;
     stair_outer plane, samples;
     double q[16] = {0}, all[16] = {0}, by_replicate[16];
-    stair_outer_rule rule = {.fineness = 0.9, .points = 256, .replicates = 16, .widening = 1.2, .seed = 1,
+    stair_outer_rule rule = {.fineness = 0.9,
+                             .points = 256,
+                             .replicates = 16,
+                             .widening = 1.2,
+                             .seed = 1,
                              .channel = stair_channel_defaults()};
     for (int i = 0; i < 4; i++) all[5 * i] = 1;
     assert_int_equal(stair_model_create(context, "attention:layers=2,tokens=2,rank=2", &model), STAIR_OK);
@@ -229,18 +244,24 @@ static void averages_agree_with_the_channel(void **state)
     stair_model *model;
     stair_outer nodes, channel;
     double q[9] = {0, 0, 0, 0, 0.8, 0, 0, 0, 0.8}, first[3] = {1, 0, 0};
-    stair_outer_rule rule = {.fineness = 0.9, .points = 8, .replicates = 8, .widening = 1.2, .seed = 1,
+    stair_outer_rule rule = {.fineness = 0.9,
+                             .points = 8,
+                             .replicates = 8,
+                             .widening = 1.2,
+                             .seed = 1,
                              .channel = stair_channel_defaults()};
     rule.channel.precision = 1e-2;
     assert_int_equal(stair_model_create(context, "attention:layers=2,tokens=2,rank=1+2", &model), STAIR_OK);
     average(model, &rule, q, first, 1, &nodes);
     rule.fineness = 0;
     average(model, &rule, q, first, 1, &channel);
-    static const int compared[] = {2, 5, 6, 7}; /* f22, f33, E log Z, F; controls from other entries of dg are the channel's own */
+    static const int compared[] = {
+        2, 5, 6, 7}; /* f22, f33, E log Z, F; controls from other entries of dg are the channel's own */
     for (int c = 0; c < 4; c++) {
         int k = compared[c];
         double apart[8];
-        for (int r = 0; r < 8; r++) apart[r] = nodes.sample[r * nodes.count + k] - channel.sample[r * nodes.count + k];
+        for (int r = 0; r < 8; r++)
+            apart[r] = nodes.sample[r * nodes.count + k] - channel.sample[r * nodes.count + k];
         double error = stair_replicate_error(8, apart);
         assert_true(error < 0.03 * fabs(nodes.mean[k]));
         assert_close(nodes.mean[k], channel.mean[k], 4 * error);
@@ -277,7 +298,8 @@ static void whole_staircase(void **state)
     assert_close(list[1].alpha, finer[1].alpha, 4 * list[1].error);
     assert_int_equal(steps_of("attention:layers=2,tokens=2,rank=2", 2, 0.03, list), 2);
     assert_int_equal(list[1].learns[0], 1);
-    assert_true(list[1].overlap[0] == 0 && list[1].overlap[1] == 0 && list[1].overlap[2] == list[1].overlap[3]);
+    assert_true(list[1].overlap[0] == 0 && list[1].overlap[1] == 0 &&
+                list[1].overlap[2] == list[1].overlap[3]);
     assert_true(list[1].alpha > finer[1].alpha && list[1].alpha < 2);
 }
 
