@@ -61,6 +61,7 @@ rules='test_channel_rules layered_and_lattice'
 mapped='test_channel_identities_sampled *layers=2,tokens=3/*'
 
 pair='test_asymptotics_pair identities*'
+averages='test_asymptotics_threshold grid*'
 
 # The tests must pass where nothing is planted, or their failures say nothing.
 if ! check "$closed; $norm; $general; $negative; $model; $skip4; test_lanes_v2; $gamp; $mapped; $rules; $pair"; then
@@ -93,6 +94,9 @@ plant 'the mirrored tail counted twice'         src/channel/layered_hot.c 's|kep
 plant 'softmax over the wrong token'            $hot 's|s\[3\] - s\[2\]|s[0] - s[1]|' "$negative"
 plant 'the gradient forgets a side of h h^T'    src/model/attention.c 's|(grad_j\[i \* m + j\] + grad_j\[j \* m + i\])|(2 * grad_j[i * m + j])|' "$model"
 plant 'exp one term short'                      src/core/lanes.h 's|p = p \* r + 1.0 / 3628800.0;|p = p * r;|' test_lanes_v2
+plant 'hidden means that are not taken off'     src/asymptotics/hidden_means.c 's|sums\[0\] - mean\[|sums[0] - 0.9 * mean[|' "$averages"
+plant 'nodes drawn wider and not weighted back' src/asymptotics/hidden_means.c 's|0.5 \* u \* u \* (1 / wide - 1 / v)|0.5 * u * u * (0.9 / wide - 1 / v)|' "$averages"
+plant 'hidden means of the wrong spread'        src/asymptotics/hidden_means.c 's|h->share\[j\] \*= exp(-0.5 |h->share[j] *= exp(-0.4 |' "$averages"
 plant 'two last rows: labels without their Jacobian' src/asymptotics/pair.c 's|h->common \* fabs(x\[0\] - x\[1\]) / h->weight|h->common * (1 + 0 * x[0]) / h->weight|' "$pair"
 plant 'two hidden rows: shapes without their Jacobian' src/asymptotics/pair_nodes.c 's|gap_step \* gap / (1|gap_step / (1|' "$pair"
 plant 'two last rows: v with the wrong variance' src/asymptotics/pair.c 's|level \* level + 0.5 \* h->variance|level * level + h->variance|' "$pair"

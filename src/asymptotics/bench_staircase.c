@@ -30,8 +30,9 @@ static const staircase_case cases[] = {
     {"attention:layers=2,tokens=2,skip=1", 0, 1e-4, 60},
     {"attention:layers=2,tokens=2,rank=1+2", 0, 1e-2, 60},
     {"attention:layers=2,tokens=2,rank=2", 0, 1e-2, 120},
-    {"attention:layers=2,tokens=3,skip=1", 1, 3e-2, 0},
-    {"attention:layers=3,tokens=2,skip=1", 2, 5e-2, 0},
+    {"attention:layers=2,tokens=3,skip=1", 2, 1e-2, 0},
+    {"attention:layers=3,tokens=2,skip=1", 2, 1e-2, 0},
+    {"attention:layers=3,tokens=2,skip=1", 3, 1e-2, 0},
 };
 
 static const curve_case curves[] = {
@@ -39,6 +40,7 @@ static const curve_case curves[] = {
     {"attention:layers=2,tokens=2,skip=1", 48, 1.2, 1e-3, 60},
     {"attention:layers=2,tokens=2,skip=1,prenoise=0.001", 48, 1.6, 1e-2, 0},
     {"attention:layers=3,tokens=2,skip=1", 49, 3.0, 1e-2, 0},
+    {"attention:layers=3,tokens=2,skip=1", 49, 3.0, 3e-3, 600},
 };
 
 static double seconds(void)

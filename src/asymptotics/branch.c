@@ -21,6 +21,7 @@
 #define LOST       -16.0 /* log Qhat of a direction that no longer counts as learned */
 #define LINEAR     0.2  /* times the tolerance: squares of a residual that Newton's step takes care of */
 #define MIDDLE     8    /* times fewer samples, to come close to the solution of the full rule */
+#define FEWER_NODES 4    /* and hidden nodes */
 #define FINER      1.2   /* fineness from grid to grid at Q = 0 */
 #define FINEST     3.0
 
@@ -416,12 +417,16 @@ static stair_status polish(stair_branch *b, const stair_outer_rule *rule, stair_
     }
 }
 
-/* To the solution of the full rule, by mean over one with fewer samples: then a single full evaluation is enough. */
+/* To the solution of the full rule, by mean over one with fewer samples or random nodes: then a single full evaluation is
+ * enough.  Grids without random nodes, coarse and fine, are so close to each other that it is in any case. */
 static stair_status refine(stair_branch *b, stair_outer *outer, target_spec target, newton *n, stair_branch_point *point)
 {
     stair_outer_rule middle = b->fine;
     middle.points /= MIDDLE;
-    if (target.by_mean && middle.points > b->coarse.points) {
+    middle.nodes /= FEWER_NODES;
+    if (outer->grid && middle.replicates > b->coarse.replicates) middle.replicates /= 2;
+    bool random = outer->grid && outer->replicates > 2;
+    if (target.by_mean && (outer->grid ? random : middle.points > b->coarse.points)) {
         map_value at;
         double step[STAIR_SQUARE];
         STAIR_TRY(map_at(b, &middle, outer, target, &at));
@@ -454,6 +459,7 @@ static void spread(stair_branch *b, const stair_outer *outer, target_spec target
     memcpy(y, b->y, sizeof y);
     memcpy(final, b->y, sizeof final);
     point->bias = outer->bias;
+    point->grid = outer->grid;
     if (target.by_mean) {
         point->alpha = settle(b, outer, -1, target, n, final);
         point->residual *= point->residual;
@@ -482,6 +488,7 @@ static void settle_quickly(stair_branch *b, const stair_outer *outer, target_spe
     point->alpha = at.alpha;
     point->replicates = outer->replicates;
     point->bias = outer->bias;
+    point->grid = outer->grid;
     for (int r = 0; r < outer->replicates; r++) {
         map_from(b, outer, r, target, &at);
         point->alpha_by_replicate[r] = at.alpha;

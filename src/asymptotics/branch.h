@@ -31,6 +31,7 @@ typedef struct {
 /* Outcome of a solve. */
 typedef struct {
     int replicates;
+    bool grid;   /* of labels, and not samples */
     double bias; /* relative error that all replicates may share */
     double alpha, alpha_error, alpha_by_replicate[STAIR_MOST_REPLICATES];
     double q[STAIR_SQUARE], q_error[STAIR_SQUARE]; /* (P, P) */

@@ -30,14 +30,16 @@
 #define NO_SLOPE    1e-4
 #define LEAST_ERROR 1e-5 /* relative, of a node: what the fit can tell from zero */
 #define MOST_STEPS  16
-#define NOISY_NODES 7   /* of a branch that is sampled; MOST_NODES where nodes are cheap */
+#define NOISY_NODES 7   /* of a branch whose nodes are not cheap, if it goes all the way; else as many as belong to it, */
+#define FEWEST      3   /* and at least these */
 #define CHEAP       2   /* replicates of a rule without random numbers: a grid of labels */
 #define FINER       1.2 /* fineness from grid to grid, */
 #define FINER_GRIDS 4   /* at most so often, */
-#define GRID_SHARE  0.2 /* until the error is that part of what is wanted */
+#define GRID_SHARE  0.5 /* until the error is that part of what is wanted */
 #define RATE        0.65 /* errors fall like samples^-RATE */
-#define MOST_MORE   32.0 /* times the samples, at once */
-#define NODE_SHARE  0.8  /* error of a node, relative to the error wanted of the fit */
+#define MOST_MORE   16.0 /* times the samples, at once, */
+#define MORE_RANDOM 8.0  /* or where hidden nodes are random */
+#define NODE_SHARE  0.5  /* error of a node, relative to the error wanted of the fit */
 #define LAST_REST   3.0 /* v of the last node before perfect recovery, in units of the precision */
 #define WIDENING    1.1
 #define BEYOND      1.05 /* the last branch is followed to that much more than the largest alpha */
@@ -247,21 +249,20 @@ static void shape_of(const curve_branch *c, int p, const double *q, curve_node *
     node->x = place_of(c, mean);
 }
 
-static double largest(int n, const double *a)
-{
-    double most = 0;
-    for (int i = 0; i < n; i++) most = fmax(most, fabs(a[i]));
-    return most;
-}
-
 static void read_node(const curve_branch *c, int p, const stair_branch_point *point, curve_node *node)
 {
     int d = c->learned;
     shape_of(c, p, point->q, node);
     node->alpha = point->alpha;
     node->error = fmax(point->alpha_error, LEAST_ERROR * point->alpha);
-    double least = exp(-largest(d * d, node->shape)) * node->v;
-    for (int i = 0; i < d * d; i++) node->shape_error[i] = fmax(LEAST_ERROR, largest(p * p, point->q_error) / least);
+    double relative[STAIR_MAX_INDICES]; /* errors of V along each axis */
+    for (int k = 0; k < d; k++) {
+        double moved = 0;
+        for (int i = 0; i < p; i++) moved += c->axes[i * d + k] * c->axes[i * d + k] * point->q_error[i * (p + 1)];
+        relative[k] = moved / (exp(node->shape[k * (d + 1)]) * node->v);
+    }
+    for (int k = 0; k < d; k++)
+        for (int l = 0; l < d; l++) node->shape_error[k * d + l] = fmax(LEAST_ERROR, sqrt(relative[k] * relative[l]));
 }
 
 /* One fixed point whose alpha has about the error `wanted`: on finer grids, or with as many more samples as that takes. */
@@ -269,18 +270,19 @@ static stair_status solve_node(stair_branch *b, const curve_branch *c, double v,
                                stair_branch_point *point, curve_node *node)
 {
     stair_outer_rule fine = b->fine;
+    int p = b->model->info.indices;
     b->fine.seed = b->coarse.seed = seed;
     STAIR_TRY(stair_branch_at_mean(b, v, true, point));
     for (int k = 0; k < FINER_GRIDS && point->replicates <= CHEAP && point->alpha_error > GRID_SHARE * wanted; k++) {
         b->fine.fineness *= FINER;
         STAIR_TRY(stair_branch_at_mean(b, v, true, point));
     }
-    bool sampled = !stair_label_grid_fits(b->context, b->model, point->q);
-    double more = sampled && wanted < INFINITY ? fmin(MOST_MORE, pow(point->alpha_error / wanted, 1 / RATE)) : 1;
+    double most = (p - 1) * b->model->info.tokens > 2 ? MORE_RANDOM : MOST_MORE;
+    double more = !point->grid && wanted < INFINITY ? fmin(most, pow(point->alpha_error / wanted, 1 / RATE)) : 1;
     for (; more > M_SQRT2; more /= 2) b->fine.points *= 2;
     if (b->fine.points > fine.points) STAIR_TRY(stair_branch_at_mean(b, v, true, point));
     b->fine = fine;
-    read_node(c, b->model->info.indices, point, node);
+    read_node(c, p, point, node);
     return strcmp(point->stop, "converged") ? stair_fail(b->context, STAIR_UNSUPPORTED, "no fixed point with mean 1 - Q = %g", v)
                                             : STAIR_OK;
 }
@@ -370,15 +372,20 @@ static stair_status make_branch(curve_job *job, int k)
     }
     c->x_to = place_of(c, end);
     if (!b->kernel) b->fine.widening = fmin(b->fine.widening, WIDENING); /* only the operator has tails that need more */
-    bool cheap = stair_label_grid_fits(job->context, job->model, job->marks[k].q) && (p - 1) * job->model->info.tokens <= 2 &&
-                 k == 0; /* a grid of labels and one of hidden nodes */
-    int inside = cheap ? MOST_NODES - 4 : NOISY_NODES;
+    bool grids = stair_label_grid_fits(job->context, job->model, job->marks[k].q) && (p - 1) * job->model->info.tokens <= 2;
+    bool cheap = grids && k == 0; /* nothing is known of the hidden row */
+    int part = (int)ceil(NOISY_NODES * c->x_to / M_PI_2), inside = cheap ? MOST_NODES - 4 : part > FEWEST ? part : FEWEST;
+    double first = cheap ? 0.5 : grids ? 1 : 1.5; /* where nodes are noisy they stay away from the step, which is known */
     double next = !last ? curve->steps[k + 1].alpha : c->limit > 0 ? c->limit : job->most_alpha;
-    double slope = fmax(0.1, (start - end) * b->learned) / fabs(next - curve->steps[k].alpha); /* of Q in alpha */
+    double most = 0; /* change of an overlap */
+    for (int i = 0; i < p; i++)
+        most = fmax(most, (last ? 1 : job->marks[k + 1].q[i * (p + 1)]) - job->marks[k].q[i * (p + 1)]);
+    double slope = fmax(0.1, most) / fabs(next - curve->steps[k].alpha);
     double wanted = job->options->points ? INFINITY : NODE_SHARE * job->options->precision / slope;
     for (int i = 0; i < inside; i++) {
-        double x = c->x_to * (cheap ? 0.5 * (1 - cos(M_PI * (i + 0.5) / inside)) : (i + 1.0) / (last ? inside : inside + 1));
-        STAIR_TRY(solve_node(b, c, mean_at(c, x), wanted, job->options->seed + 7919 * (uint64_t)(16 * k + i + 1), job->point, &node[count++]));
+        double share = cheap ? 0.5 * (1 - cos(M_PI * (i + first) / inside)) : (i + first) / (inside + first - (last ? 1 : 0));
+        uint64_t seed = job->options->seed + 7919 * (uint64_t)(16 * k + i + 1);
+        STAIR_TRY(solve_node(b, c, mean_at(c, c->x_to * share), wanted, seed, job->point, &node[count++]));
     }
     c->from = curve->steps[k].alpha;
     bool good = fit_branch(c, count, node);

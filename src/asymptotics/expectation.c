@@ -32,7 +32,10 @@
 #define RICH      5        /* further controls of a row */
 #define ENOUGH    100      /* samples for each of them */
 #define MOST_FEATURES 1024
-#define FEWER         4    /* samples for each point of the lattice that averages what a linear label tells */
+#define FEWER         4    /* samples for each point of the lattice that averages what a linear label tells, */
+#define LEAST_NODES   1024
+#define FEWER_NODES   2    /* hidden nodes of a sample, relative to those that a grid of labels shares */
+#define MORE          32   /* or points for each sample, where a posterior takes that much longer than a point */
 #define EXPECT_BLOCKS 64
 #define BLOCK         64   /* samples of one piece of work */
 #define APART         3
@@ -63,6 +66,7 @@ typedef struct {
     stair_denoised moments;
     double *features;                /* (batch, targets + controls) */
     double *sums;                    /* (replicates, targets + controls) */
+    double whole[STAIR_MAX_INDICES], corrected[STAIR_MAX_INDICES]; /* sums of f_ii without and with the correction for random nodes */
     stair_controls controls;
 } outer_job;
 
@@ -358,6 +362,24 @@ static stair_status feature_block(void *user, size_t block, int thread, stair_co
     return STAIR_OK;
 }
 
+static void compare_parts(outer_job *job, size_t i, const double *feature)
+{
+    const double *g = job->moments.g + i * (size_t)(job->denoiser.parts * job->p * job->m);
+    for (int r = 0; r < job->p; r++) {
+        job->corrected[r] += feature[packed(r, r)];
+        for (int t = 0; t < job->m; t++) job->whole[r] += job->weight[i] * g[r * job->m + t] * g[r * job->m + t];
+    }
+}
+
+/* Relative, of the row that suffers most. */
+static double bias_left(const outer_job *job)
+{
+    double most = 0;
+    for (int r = 0; r < job->p; r++)
+        if (!job->flat[r]) most = fmax(most, fabs(job->corrected[r] / job->whole[r] - 1));
+    return STAIR_BIAS_LEFT * most;
+}
+
 static stair_status run_batch(stair_context *context, outer_job *job)
 {
     size_t n = job->batch, blocks = (n + BLOCK - 1) / BLOCK;
@@ -372,6 +394,7 @@ static stair_status run_batch(stair_context *context, outer_job *job)
         for (int k = 0; k < all; k++) sum[k] += feature[k];
         stair_controls_add(&job->controls, 1, feature);
         job->out->inner += fmin(1, job->moments.error[i]) * job->weight[i];
+        compare_parts(job, i, feature);
     }
     job->out->calls += n;
     return STAIR_OK;
@@ -390,6 +413,7 @@ static void finish(outer_job *job)
         for (int k = 0; k < out->count; k++) out->mean[k] += row[k] / out->replicates;
     }
     out->inner /= (double)job->rule->points * out->replicates;
+    out->bias = bias_left(job);
 }
 
 static stair_status allocate(stair_context *context, outer_job *job, double **memory)
@@ -419,8 +443,14 @@ static stair_status renew_denoiser(stair_context *context, outer_job *job)
     const stair_outer_rule *rule = job->rule;
     if (job->replicate && !stair_denoiser_is_random(&job->denoiser)) return STAIR_OK;
     stair_denoiser_destroy(&job->denoiser);
+    size_t nodes = rule->nodes / FEWER_NODES > LEAST_NODES ? rule->nodes / FEWER_NODES : LEAST_NODES;
     return stair_denoiser_create(context, job->model, &rule->channel, job->cov, WHOLE * rule->fineness,
-                                 rule->nodes, rule->seed + 1000 * (uint64_t)job->replicate, &job->denoiser);
+                                 nodes, rule->seed + 1000 * (uint64_t)job->replicate, &job->denoiser);
+}
+
+static size_t told_points(const outer_job *job)
+{
+    return (job->p - 1) * job->m > 2 ? MORE * job->rule->points : job->rule->points / FEWER;
 }
 
 /* Block b of the lattice for what a linear label tells on average; `told` holds a row for each block. */
@@ -429,7 +459,7 @@ static stair_status expect_block(void *user, size_t block, int thread, stair_con
     const outer_job *job = user;
     int p = job->p, m = job->m, pm = p * m;
     double u[CELLS], omega[CELLS], told[STAIR_MAX_INDICES], *sum = job->told + block * (size_t)p;
-    size_t points = job->rule->points / FEWER, share = points / EXPECT_BLOCKS;
+    size_t points = told_points(job), share = points / EXPECT_BLOCKS;
     (void)thread, (void)local;
     memset(sum, 0, sizeof(double) * (size_t)p);
     for (size_t i = block * share; i < (block + 1) * share; i++) {
@@ -512,8 +542,8 @@ static stair_status sample(stair_context *context, const stair_model *model, con
 stair_status stair_outer_evaluate(stair_context *context, const stair_model *model, const stair_outer_rule *rule,
                                   const double *q, const double *basis, stair_outer *outer)
 {
-    if (!rule->sampled && stair_label_grid_fits(context, model, q))
-        return stair_label_grid_evaluate(context, model, rule, q, basis, outer);
+    outer->grid = !rule->sampled && stair_label_grid_fits(context, model, q);
+    if (outer->grid) return stair_label_grid_evaluate(context, model, rule, q, basis, outer);
     if (!rule->sampled && rule->fineness > 0 && stair_pair_labels_fit(context, model, q))
         return stair_pair_labels_evaluate(context, model, basis, outer);
     return sample(context, model, rule, q, basis, outer);

@@ -10,6 +10,8 @@
 #include "asymptotics/symmetry.h"
 
 #define STAIR_MOST_REPLICATES 64
+#define STAIR_BIAS_LEFT       0.1 /* of a correction for random hidden nodes.  It falls like 1/nodes, from 256 to 4096 within
+                                     6 %, so that what it leaves, the next order, is a tenth of it or less */
 #define STAIR_MOST_KERNEL     6 /* dimension of the subspace on which the operator is formed */
 
 typedef struct {
@@ -27,6 +29,7 @@ typedef struct {
 typedef struct {
     int indices, kernel;
     int replicates; /* of the last evaluation: a grid has fewer than were asked for */
+    bool grid;      /* of labels, and not samples */
     int count;      /* numbers: P(P+1)/2 of f, log Z, pairs^2 of the operator */
     int pairs;      /* kernel (kernel + 1) / 2 */
     double *mean;   /* (count) */

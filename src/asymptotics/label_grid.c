@@ -21,6 +21,7 @@
 #include <string.h>
 
 #include "asymptotics/denoiser.h"
+#include "asymptotics/hidden_means.h"
 #include "asymptotics/last_row.h"
 #include "asymptotics/node_set.h"
 #include "core/rng.h"
@@ -29,6 +30,9 @@
 #define LABEL_STEP    1.7  /* in units of the width sqrt(v) / steepest, per fineness */
 #define STEEPEST      2.0  /* where the channel answers and nothing is known of it */
 #define MOST_FINENESS 1.6  /* of the hidden nodes: errors of 1e-9 */
+#define NOISY_FINENESS 0.65 /* of labels where hidden nodes are random: finer grids drown in their noise */
+#define LEAST_NODES   1024
+#define FLAT_NODES    4    /* times fewer nodes do where nothing is known of the hidden rows */
 #define BEND          2.5  /* delta in units of sqrt(v/q) */
 #define MOST_BEND     1.0
 #define MOST_MEAN     8.0  /* standard deviations */
@@ -43,18 +47,23 @@ typedef struct {
     stair_outer *out;
     stair_subspace rest;
     int p, m;
+    const double *overlap;
     double cov[STAIR_MAX_INDICES * STAIR_MAX_INDICES];
     double q, v;          /* of the last row, prenoise in v */
     double anchor[CELLS]; /* hidden rows */
     stair_fibre fibre;
     stair_denoiser denoiser;
-    double mean_step, label_step, mean_offset, label_offset, turn, cut;
+    bool known;                /* something is known of the hidden rows too, or they are many: */
+    stair_hidden_means *hidden; /* all their means at once, instead of the denoiser */
+    double fineness, mean_step, label_step, mean_offset, label_offset, turn, cut;
     size_t means;
     double *mean, *share; /* (means, P, 2), (means) */
     stair_node_set nodes;
     size_t capacity;
     double *z, *labels, *omega, *memory; /* a generation of nodes */
+    uint64_t *keys;
     stair_denoised moments;
+    stair_mean_values values; /* of each node, in units of weight(u0) */
     double *features, *row, mass, correction, size; /* sums of one grid */
 } grid_job;
 
@@ -81,6 +90,7 @@ bool stair_label_grid_fits(stair_context *context, const stair_model *model, con
     stair_context local = *context;
     stair_fibre fibre;
     double z[CELLS];
+    if (stair_hidden_means_fit(context, model, q)) return true;
     if (model->info.output_noisy || m != 2 || p > STAIR_MOST_KERNEL || !is_last_alone(p, q)) return false;
     if (!model->ops->even || !model->ops->permute || stair_fibre_create(&local, model, &fibre) != STAIR_OK)
         return false;
@@ -197,39 +207,31 @@ static stair_status seed_nodes(stair_context *context, grid_job *job)
 
 static stair_status reserve(stair_context *context, grid_job *job, size_t n)
 {
-    size_t pm = (size_t)(job->p * job->m), k = (size_t)job->model->info.label_size,
+    size_t pm = (size_t)(job->p * job->m), k = (size_t)job->model->info.label_size, count = (size_t)job->out->count,
            parts = STAIR_HIDDEN_PARTS;
     if (n <= job->capacity) return STAIR_OK;
     free(job->memory);
+    free(job->keys);
     job->capacity = 0;
+    n *= 2;
     double *at = job->memory =
-        malloc(2 * n * (2 * pm + k + 1 + (size_t)job->m + parts * (1 + pm + pm * pm)) * sizeof(double));
-    if (!at) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
-    job->capacity = n = 2 * n;
+        malloc(n * (2 * pm + k + 4 + count + 2 * (size_t)job->m + parts * (1 + pm + pm * pm)) * sizeof(double));
+    job->keys = malloc(n * sizeof *job->keys);
+    if (!at || !job->keys) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+    job->capacity = n;
     job->z = at;
     job->omega = job->z + n * pm;
     job->labels = job->omega + n * pm;
     job->moments.anchors = job->labels + n * k;
     job->moments.error = job->moments.anchors + n * (size_t)job->m;
-    job->moments.logz = job->moments.error + n;
+    job->values.mass = job->moments.error + n;
+    job->values.counts = job->values.mass + n;
+    job->values.bias = job->values.counts + n;
+    job->values.features = job->values.bias + n;
+    job->moments.logz = job->values.features + n * count;
     job->moments.g = job->moments.logz + n * parts;
     job->moments.dg = job->moments.g + n * parts * pm;
     return STAIR_OK;
-}
-
-/* Posteriors at the nodes from `first` on. */
-static stair_status evaluate(stair_context *context, grid_job *job, size_t first, size_t n)
-{
-    size_t pm = (size_t)(job->p * job->m), hidden = pm - 2;
-    STAIR_TRY(reserve(context, job, n));
-    for (size_t i = 0; i < n; i++) {
-        const stair_node *node = &job->nodes.list[first + i];
-        memcpy(job->z + i * pm, job->anchor, hidden * sizeof(double));
-        label_of_node(job, node, job->z + i * pm + hidden);
-        memcpy(job->omega + i * pm, job->mean + (size_t)node->group * pm, pm * sizeof(double));
-    }
-    STAIR_TRY(stair_model_forward(context, job->model, n, job->z, job->labels));
-    return stair_denoiser_evaluate(context, &job->denoiser, first, n, job->labels, job->omega, &job->moments);
 }
 
 /* |dg|^2 in units of the covariance: what a node may add to an average. */
@@ -243,47 +245,94 @@ static double strength(const grid_job *job, const double *dg)
     return sum;
 }
 
-/* Adds node i of the generation to the sums; how much it counts is returned. */
-static double add_sums(grid_job *job, const stair_node *node, size_t i, double scale)
+/* The values of node i from its posterior; `scale` is weight(u0; y). */
+static void read_posterior(grid_job *job, size_t i, double scale)
 {
     size_t pm = (size_t)(job->p * job->m), parts = (size_t)job->denoiser.parts;
     int count = job->out->count;
-    double area =
-        (node->i == 0 && node->j == 0 && job->label_offset == 0 ? 1 : 2) * job->label_step * job->label_step;
-    double counts = 0;
+    double *total = job->values.features + i * (size_t)count;
+    job->values.mass[i] = job->values.bias[i] = 0;
+    memset(total, 0, sizeof(double) * (size_t)count);
     for (size_t part = 0; part < parts; part++) {
         size_t at = i * parts + part;
         const double *dg = job->moments.dg + at * pm * pm;
-        double share = job->share[node->group] * area * exp(job->moments.logz[at]) / scale;
-        double portion = stair_denoiser_share(&job->denoiser, (int)part) * share;
-        if (part == 0) counts = share * strength(job, dg);
-        if (part == 0) job->size += counts;
-        job->correction += (portion - (part ? 0 : share)) * strength(job, dg);
-        stair_outer_features(job->out, &job->rest, job->m, job->moments.logz[at], job->moments.g + at * pm,
-                             dg, job->features);
-        for (int k = 0; k < count && portion != 0; k++) job->row[k] += portion * job->features[k];
-        job->mass += portion;
+        double mass = exp(job->moments.logz[at]) / scale, weight = mass * strength(job, dg);
+        double share = stair_denoiser_share(&job->denoiser, (int)part);
+        if (part == 0) job->values.counts[i] = weight;
+        job->values.bias[i] += (share - (part == 0)) * weight;
+        job->values.mass[i] += share * mass;
+        stair_outer_features(job->out, &job->rest, job->m, job->moments.logz[at], job->moments.g + at * pm, dg,
+                             job->features);
+        for (int k = 0; k < count && share != 0; k++) total[k] += share * mass * job->features[k];
     }
-    return counts;
+}
+
+/* Nodes from `first` on with the hidden rows at the anchor, one posterior for each. */
+static stair_status ask_denoiser(stair_context *context, grid_job *job, size_t first, size_t n)
+{
+    size_t pm = (size_t)(job->p * job->m), hidden = pm - 2, k = (size_t)job->model->info.label_size;
+    const double nothing[CELLS] = {0};
+    double w[2];
+    for (size_t i = 0; i < n; i++) {
+        const stair_node *node = &job->nodes.list[first + i];
+        memcpy(job->z + i * pm, job->anchor, hidden * sizeof(double));
+        label_of_node(job, node, job->z + i * pm + hidden);
+        memcpy(job->omega + i * pm, job->mean + (size_t)node->group * pm, pm * sizeof(double));
+    }
+    STAIR_TRY(stair_model_forward(context, job->model, n, job->z, job->labels));
+    STAIR_TRY(stair_denoiser_evaluate(context, &job->denoiser, first, n, job->labels, job->omega, &job->moments));
+    for (size_t i = 0; i < n; i++) {
+        if (stair_fibre_open(context, job->labels + i * k, nothing, &job->fibre) == STAIR_OK)
+            read_posterior(job, i, at_anchor(job, w));
+        else /* beyond what labels carry */
+            job->values.counts[i] = job->values.mass[i] = 0;
+    }
+    return STAIR_OK;
+}
+
+/* The same with all hidden means at once.  A key is the node's own, whatever others there are. */
+static stair_status ask_hidden(stair_context *context, grid_job *job, size_t first, size_t n)
+{
+    size_t pm = (size_t)(job->p * job->m);
+    for (size_t i = 0; i < n; i++) {
+        const stair_node *node = &job->nodes.list[first + i];
+        const double *last = job->mean + ((size_t)node->group + 1) * pm - 2;
+        label_of_node(job, node, job->z + 2 * i);
+        memcpy(job->omega + 2 * i, last, 2 * sizeof(double));
+        job->keys[i] = (uint64_t)node->group << 32 ^ (uint64_t)(uint32_t)(node->i * 65536 + node->j);
+    }
+    return stair_hidden_means_evaluate(context, job->hidden, job->out, &job->rest, n, job->z, job->omega, job->keys,
+                                       &job->values);
+}
+
+/* Adds node i of the generation to the sums; how much it counts is returned. */
+static double add_sums(grid_job *job, const stair_node *node, size_t i)
+{
+    int count = job->out->count;
+    double area =
+        (node->i == 0 && node->j == 0 && job->label_offset == 0 ? 1 : 2) * job->label_step * job->label_step;
+    double share = job->share[node->group] * area;
+    const double *features = job->values.features + i * (size_t)count;
+    job->size += share * job->values.counts[i];
+    job->correction += share * job->values.bias[i];
+    job->mass += share * job->values.mass[i];
+    for (int k = 0; k < count; k++) job->row[k] += share * features[k];
+    return share * job->values.counts[i];
 }
 
 /* One grid: generation after generation of neighbours, until none counts. */
 static stair_status integrate(stair_context *context, grid_job *job)
 {
-    double w[2];
     job->mass = job->correction = job->size = 0;
     memset(job->row, 0, sizeof(double) * (size_t)job->out->count);
     STAIR_TRY(seed_nodes(context, job));
     for (size_t first = 0, end; first < job->nodes.count; first = end) {
         end = job->nodes.count;
-        STAIR_TRY(evaluate(context, job, first, end - first));
+        STAIR_TRY(reserve(context, job, end - first));
+        STAIR_TRY(job->hidden ? ask_hidden(context, job, first, end - first) : ask_denoiser(context, job, first, end - first));
         for (size_t n = first; n < end; n++) {
             stair_node node = job->nodes.list[n];
-            const double *label = job->labels + (n - first) * (size_t)job->model->info.label_size,
-                         omega[CELLS] = {0};
-            if (stair_fibre_open(context, label, omega, &job->fibre) != STAIR_OK)
-                continue; /* beyond what labels carry */
-            if (add_sums(job, &node, n - first, at_anchor(job, w)) < job->cut) continue;
+            if (job->values.counts[n - first] == 0 || add_sums(job, &node, n - first) < job->cut) continue;
             for (int side = -1; side <= 1; side += 2) {
                 STAIR_TRY(add_node(context, job, node.group, node.i + side, node.j));
                 STAIR_TRY(add_node(context, job, node.group, node.i, node.j + side));
@@ -296,38 +345,48 @@ static stair_status integrate(stair_context *context, grid_job *job)
     return STAIR_OK;
 }
 
-static stair_status renew_denoiser(stair_context *context, grid_job *job, int r)
+static stair_status renew_posteriors(stair_context *context, grid_job *job, int r)
 {
     const stair_outer_rule *rule = job->rule;
+    if (job->known) {
+        stair_hidden_means_destroy(&job->hidden);
+        size_t fewer = rule->nodes / FLAT_NODES, nodes = !is_last_alone(job->p, job->overlap) ? rule->nodes
+                                                         : fewer > LEAST_NODES                ? fewer
+                                                                                              : LEAST_NODES;
+        return stair_hidden_means_create(context, job->model, job->overlap, job->fineness, nodes,
+                                         rule->seed, r, &job->hidden);
+    }
     if (r && !(job->denoiser.hidden && stair_hidden_is_random(job->denoiser.hidden))) return STAIR_OK;
     stair_denoiser_destroy(&job->denoiser);
     return stair_denoiser_create(context, job->model, &rule->channel, job->cov,
-                                 fmin(MOST_FINENESS, rule->fineness), rule->nodes,
+                                 fmin(MOST_FINENESS, job->fineness), rule->nodes,
                                  rule->seed + 1000 * (uint64_t)r, &job->denoiser);
 }
 
 static stair_status replicate(stair_context *context, grid_job *job, int r)
 {
-    STAIR_TRY(renew_denoiser(context, job, r));
-    double steepest = job->denoiser.hidden ? stair_hidden_steepest(job->denoiser.hidden) : STEEPEST;
-    job->label_step = LABEL_STEP * sqrt(job->v) / (steepest * job->rule->fineness);
+    STAIR_TRY(renew_posteriors(context, job, r));
+    double steepest = job->hidden            ? stair_hidden_means_steepest(job->hidden)
+                      : job->denoiser.hidden ? stair_hidden_steepest(job->denoiser.hidden)
+                                             : STEEPEST;
+    job->label_step = LABEL_STEP * sqrt(job->v) / (steepest * job->fineness);
     job->mean_offset = 0.5 * (r % 2);
     job->label_offset = 0.5 * ((r ^ r >> 1) % 2);
-    job->turn = TURN + 0.2 * (r / 4);
+    job->turn = TURN + 0.2 * (r / 4 % 2); /* far from 45 degrees, where tokens tie */
     job->row = job->out->sample + r * job->out->count;
     stair_node_set_clear(&job->nodes);
     STAIR_TRY(make_means(context, job));
     stair_status status = integrate(context, job);
     free(job->mean);
     job->mean = NULL;
-    job->out->bias += fabs(job->correction) / job->size;
+    job->out->bias += STAIR_BIAS_LEFT * fabs(job->correction) / job->size;
     return status;
 }
 
 /* Interlaced grids; where anything is random more of them, for their spread is the error. */
 static int replicates_of(const grid_job *job)
 {
-    int wanted = (job->p - 1) * job->m > 2 ? 8 : 2;
+    int wanted = (job->p - 1) * job->m > 2 ? STAIR_MOST_REPLICATES : 2;
     return wanted < job->rule->replicates ? wanted : job->rule->replicates;
 }
 
@@ -353,11 +412,13 @@ stair_status stair_label_grid_evaluate(stair_context *context, const stair_model
     int p = model->info.indices, m = model->info.tokens;
     grid_job *job = calloc(1, sizeof *job);
     if (!job) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
-    *job = (grid_job){.model = model, .rule = rule, .out = outer, .p = p, .m = m, .q = q[p * p - 1]};
+    *job = (grid_job){.model = model, .rule = rule, .out = outer, .p = p, .m = m, .overlap = q, .q = q[p * p - 1]};
+    job->known = stair_hidden_means_fit(context, model, q);
     for (int i = 0; i < p * p; i++) job->cov[i] = (i % (p + 1) == 0) - q[i];
     job->v = job->cov[p * p - 1] + model->info.prenoise;
-    job->mean_step = MEAN_STEP / rule->fineness;
-    job->cut = CUT * pow(10, -4 * rule->fineness * rule->fineness);
+    job->fineness = job->known && (p - 1) * m > 2 ? fmin(NOISY_FINENESS, rule->fineness) : rule->fineness;
+    job->mean_step = MEAN_STEP / job->fineness;
+    job->cut = CUT * pow(10, -4 * job->fineness * job->fineness);
     stair_last_row_anchor(p - 1, m, job->anchor);
     stair_subspace_set(model, q, basis, &job->rest);
     job->features = malloc(sizeof(double) * (size_t)outer->count);
@@ -365,9 +426,11 @@ stair_status stair_label_grid_evaluate(stair_context *context, const stair_model
                                         : stair_fail(context, STAIR_NO_MEMORY, "out of memory");
     if (status == STAIR_OK) status = run(context, job);
     stair_denoiser_destroy(&job->denoiser);
+    stair_hidden_means_destroy(&job->hidden);
     stair_fibre_destroy(&job->fibre);
     stair_node_set_free(&job->nodes);
     free(job->memory);
+    free(job->keys);
     free(job->features);
     free(job);
     return status;

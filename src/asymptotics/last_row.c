@@ -12,7 +12,8 @@
 #define SLOPES     256 /* and |dw/du| is taken */
 #define DIFFERENCE 1e-4
 #define LINEAR     1e-10
-#define STEEPEST   40.0 /* largest entry of T: beyond, equidistant nodes would not see where the density peaks */
+#define STEEPEST                                                                                             \
+    40.0 /* largest entry of T: beyond, equidistant nodes would not see where the density peaks */
 
 void stair_last_row_anchor(int rows, int m, double *anchor)
 {
@@ -61,8 +62,9 @@ static stair_status open_basis(stair_context *context, const stair_model *model,
         for (int t = 0; t < m; t++) x[t * m + k] = w[t];
     }
     for (int i = 0; i < m * m; i++) last->inverse[i] = i % (m + 1) == 0;
-    return stair_matrix_solve(m, x, m, last->inverse, NULL) ? STAIR_OK
-                                                            : stair_fail(context, STAIR_FAILED, "labels coincide");
+    return stair_matrix_solve(m, x, m, last->inverse, NULL)
+               ? STAIR_OK
+               : stair_fail(context, STAIR_FAILED, "labels coincide");
 }
 
 stair_status stair_last_row_open(stair_context *context, const stair_model *model, stair_last_row *last)
@@ -84,7 +86,8 @@ void stair_last_row_map(const stair_last_row *last, int n, const double *u, doub
         for (size_t b = 0; b < m; b++)
             for (size_t i = 0; i < (size_t)n; i++) {
                 double sum = 0;
-                for (size_t k = 0; k < m; k++) sum += z[k][(dim + a) * STAIR_BLOCK + i] * last->inverse[k * m + b];
+                for (size_t k = 0; k < m; k++)
+                    sum += z[k][(dim + a) * STAIR_BLOCK + i] * last->inverse[k * m + b];
                 t[(a * m + b) * STAIR_BLOCK + i] = sum;
             }
 }
@@ -92,7 +95,8 @@ void stair_last_row_map(const stair_last_row *last, int n, const double *u, doub
 /* T (M, M) at one u, and the weight. */
 static double map_one(const stair_last_row *last, const double *u, double *t)
 {
-    double block[STAIR_LAST_ROOM], all[STAIR_LAST_TOKENS * STAIR_LAST_TOKENS * STAIR_BLOCK], weight[STAIR_BLOCK];
+    double block[STAIR_LAST_ROOM], all[STAIR_LAST_TOKENS * STAIR_LAST_TOKENS * STAIR_BLOCK],
+        weight[STAIR_BLOCK];
     for (int k = 0; k < last->dim; k++)
         for (int i = 0; i < STAIR_BLOCK; i++) block[k * STAIR_BLOCK + i] = u[k];
     stair_last_row_map(last, 1, block, all, weight);
@@ -100,10 +104,12 @@ static double map_one(const stair_last_row *last, const double *u, double *t)
     return weight[0];
 }
 
-void stair_last_row_slopes(const stair_last_row *last, const double *variance, double *slope, double *steepest)
+void stair_last_row_slopes(const stair_last_row *last, const double *variance, double *slope,
+                           double *steepest)
 {
     int m = last->m, cells = m * m;
-    double u[CELLS], moved[CELLS], t[STAIR_LAST_TOKENS * STAIR_LAST_TOKENS], other[STAIR_LAST_TOKENS * STAIR_LAST_TOKENS];
+    double u[CELLS], moved[CELLS], t[STAIR_LAST_TOKENS * STAIR_LAST_TOKENS],
+        other[STAIR_LAST_TOKENS * STAIR_LAST_TOKENS];
     double square = 0;
     *steepest = 0;
     for (int trial = 0; trial < SLOPES; trial++) {
@@ -115,7 +121,8 @@ void stair_last_row_slopes(const stair_last_row *last, const double *variance, d
             moved[k] += DIFFERENCE;
             map_one(last, moved, other);
             for (int c = 0; c < cells; c++)
-                square += variance[k / m] * (other[c] - t[c]) * (other[c] - t[c]) / (DIFFERENCE * DIFFERENCE * SLOPES);
+                square += variance[k / m] * (other[c] - t[c]) * (other[c] - t[c]) /
+                          (DIFFERENCE * DIFFERENCE * SLOPES);
         }
     }
     *slope = sqrt(square);
@@ -149,8 +156,8 @@ static bool is_linear(stair_context *context, const stair_model *model, stair_fi
 
 static bool fibre_fits(const stair_fibre *f, int p, int m)
 {
-    return f->dim > 0 && f->dim == f->free_rows * m && f->free_rows == p - 1 && f->charts == 1 && f->mirrored &&
-           !f->residuals && f->angles == 0;
+    return f->dim > 0 && f->dim == f->free_rows * m && f->free_rows == p - 1 && f->charts == 1 &&
+           f->mirrored && !f->residuals && f->angles == 0;
 }
 
 static bool is_even(const stair_model *model)
@@ -168,11 +175,12 @@ bool stair_last_row_fits(stair_context *context, const stair_model *model)
     stair_context local = *context; /* what does not fit is no error of the caller's */
     stair_fibre fibre;
     double z[CELLS];
-    if (model->info.output_noisy || m < 2 || m > STAIR_LAST_TOKENS || p < 2 || p - 1 > STAIR_LAST_ROWS) return false;
+    if (model->info.output_noisy || m < 2 || m > STAIR_LAST_TOKENS || p < 2 || p - 1 > STAIR_LAST_ROWS)
+        return false;
     if (stair_fibre_create(&local, model, &fibre) != STAIR_OK) return false;
     stair_rng_normals(1, STAIR_RNG_POINTS, 0, p * m, z);
-    bool fits = stair_last_row_open_at(&local, model, z, z + (p - 1) * m, &fibre) == STAIR_OK && fibre_fits(&fibre, p, m) &&
-                is_even(model) && is_linear(&local, model, &fibre);
+    bool fits = stair_last_row_open_at(&local, model, z, z + (p - 1) * m, &fibre) == STAIR_OK &&
+                fibre_fits(&fibre, p, m) && is_even(model) && is_linear(&local, model, &fibre);
     stair_fibre_destroy(&fibre);
     return fits;
 }

@@ -10,7 +10,8 @@
 
 #define STAIR_LAST_TOKENS 4
 #define STAIR_LAST_ROWS   8                                                         /* hidden ones */
-#define STAIR_LAST_ROOM   ((STAIR_LAST_ROWS + 1) * STAIR_LAST_TOKENS * STAIR_BLOCK) /* Z of a block of nodes */
+#define STAIR_LAST_ROOM   ((STAIR_LAST_ROWS + 1) * STAIR_LAST_TOKENS * STAIR_BLOCK) /* Z of a block of nodes \
+                                                                                     */
 
 /* Fibres of M labels whose anchors are independent: `inverse` (M, M) turns their maps into T. */
 typedef struct {
@@ -24,7 +25,8 @@ typedef struct {
 /* Whether it is so for this model: one last row, even hidden rows, no noise on y. */
 bool stair_last_row_fits(stair_context *context, const stair_model *model);
 
-/* The anchor (rows, M): tokens at different values, so that no mixing built from them is close to singular. */
+/* The anchor (rows, M): tokens at different values, so that no mixing built from them is close to singular.
+ */
 void stair_last_row_anchor(int rows, int m, double *anchor);
 
 stair_status stair_last_row_open(stair_context *context, const stair_model *model, stair_last_row *last);
@@ -33,9 +35,10 @@ void stair_last_row_close(stair_last_row *last);
 /* T (M, M, STAIR_BLOCK) and weight of the first n nodes u (dim, STAIR_BLOCK). */
 void stair_last_row_map(const stair_last_row *last, int n, const double *u, double *t, double *weight);
 
-/* Over u ~ N(0, variance of its row): root mean square of |dw/du| in units of the hidden standard deviations, and the
- * largest entry of T, over which labels vary that much less than the last row does. */
-void stair_last_row_slopes(const stair_last_row *last, const double *variance, double *slope, double *steepest);
+/* Over u ~ N(0, variance of its row): root mean square of |dw/du| in units of the hidden standard deviations,
+ * and the largest entry of T, over which labels vary that much less than the last row does. */
+void stair_last_row_slopes(const stair_last_row *last, const double *variance, double *slope,
+                           double *steepest);
 
 /* A fibre open at the label of these rows; and w (M) and the weight of an open fibre at u (dim). */
 stair_status stair_last_row_open_at(stair_context *context, const stair_model *model, const double *hidden,

@@ -159,6 +159,7 @@ static stair_status solve_crossing(staircase *s, double v, crossing *c)
         if (k >= SECANT || c->at.height * c->at.height <= 0.05 * s->options->precision) {
             if (more++ == MORE || !wants_samples(s, c)) return STAIR_OK;
             s->b->fine.points *= 4;
+            s->b->fine.nodes *= 4;
             before.v = 0; /* of another rule */
         }
         v *= exp(fmax(-0.5, fmin(0.5, -c->at.height / c->slope)));
@@ -171,10 +172,11 @@ static stair_status cross(staircase *s, walk_point above, walk_point below)
 {
     crossing c;
     STAIR_TRY(close_in(s, &above, &below, &c.alpha_slope, &c.slope));
-    size_t points = s->b->fine.points;
+    size_t points = s->b->fine.points, nodes = s->b->fine.nodes;
     stair_status status =
         solve_crossing(s, exp(log(above.v) + above.height / (above.height - below.height) * log(below.v / above.v)), &c);
     s->b->fine.points = points;
+    s->b->fine.nodes = nodes;
     STAIR_TRY(status);
     walk_point here = {.v = c.at.v * exp(-c.at.height / c.slope),
                        .alpha = exp(log(c.at.alpha) - c.alpha_slope / c.slope * c.at.height)};

@@ -19,11 +19,12 @@
 #define MORE     2    /* times that the number of samples may be multiplied by four */
 #define SEED     0.05 /* overlap along a direction that has just become unstable */
 #define COARSER  7    /* times the precision is what the way is looked for with */
+#define COARSE_REPLICATES 4
 #define SCOUT    5e-3 /* and a precision that is always enough for that */
 #define LEAST_FINENESS 0.65
 #define HONEST_FINENESS 0.87 /* of what is reported: coarser grids may agree with each other and be wrong */
 #define NODES       64.0 /* hidden nodes of half a rule, times the precision */
-#define LEAST_NODES 1024.0
+#define LEAST_NODES 1024
 #define MOST_NODES  262144.0
 
 stair_asymptotics_options stair_asymptotics_defaults(void)
@@ -58,13 +59,13 @@ static size_t power_of_two(double least)
 }
 
 /* Errors of f fall like points^-0.7, 64000 give about 1e-3; those of grids like exp(-fineness^2). */
-static stair_outer_rule rule_for(const stair_asymptotics_options *o, double precision)
+static stair_outer_rule rule_for(const stair_asymptotics_options *o, double precision, int replicates)
 {
-    stair_outer_rule rule = {.replicates = o->replicates, .widening = o->widening, .seed = o->seed,
+    stair_outer_rule rule = {.replicates = replicates, .widening = o->widening, .seed = o->seed,
                              .channel = stair_channel_defaults()};
     double all = 64000 * pow(1e-3 / precision, 1.4);
     if (o->points) all = fmin(all, (double)o->points);
-    rule.points = power_of_two(all / o->replicates);
+    rule.points = power_of_two(all / replicates);
     rule.fineness = fmax(LEAST_FINENESS, sqrt(-log10(precision) / 4));
     rule.nodes = power_of_two(fmin(MOST_NODES, fmax(LEAST_NODES, NODES / precision)));
     rule.channel.precision = o->inner > 0 ? o->inner : fmin(1e-2, 3 * o->precision);
@@ -79,10 +80,12 @@ void stair_branch_prepare(stair_branch *b, stair_context *context, const stair_m
     b->context = context;
     b->model = model;
     stair_symmetry_find(model, &b->symmetry);
-    b->fine = rule_for(o, o->precision);
+    b->fine = rule_for(o, o->precision, o->replicates);
     b->fine.fineness = fmax(b->fine.fineness, HONEST_FINENESS);
     if (o->points) b->fine.points = power_of_two((double)o->points / o->replicates);
-    b->coarse = rule_for(o, fmin(0.1, fmax(SCOUT, COARSER * o->precision)));
+    b->coarse = rule_for(o, fmin(0.1, fmax(SCOUT, COARSER * o->precision)),
+                         o->replicates < COARSE_REPLICATES ? o->replicates : COARSE_REPLICATES);
+    b->coarse.nodes = b->coarse.nodes > 4 * LEAST_NODES ? b->coarse.nodes / 4 : LEAST_NODES;
     b->side = o->side;
     b->tolerance = o->tolerance > 0 ? o->tolerance : 0.1 * o->precision;
     b->perfect = o->perfect;

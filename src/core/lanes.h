@@ -111,6 +111,58 @@ LANES_INLINE double floats_sum(floats x)
 #endif
 }
 
+typedef int32_t floats_bits __attribute__((vector_size(8 * LANES)));
+
+LANES_INLINE floats floats_load(const float *p)
+{
+    floats x;
+    memcpy(&x, p, sizeof x);
+    return x;
+}
+
+LANES_INLINE void floats_store(float *p, floats x) { memcpy(p, &x, sizeof x); }
+
+LANES_INLINE floats floats_set(float x) { return x - (floats){0}; }
+
+LANES_INLINE floats floats_pick(floats_bits mask, floats yes, floats no)
+{
+    return (floats)(((floats_bits)yes & mask) | ((floats_bits)no & ~mask));
+}
+
+LANES_INLINE floats floats_max(floats a, floats b) { return floats_pick(a > b, a, b); }
+LANES_INLINE floats floats_min(floats a, floats b) { return floats_pick(a < b, a, b); }
+#if defined(__AVX2__) && LANES == 4
+LANES_INLINE int floats_any(floats_bits mask) { return _mm256_movemask_ps((__m256)mask) != 0; }
+#else
+LANES_INLINE int floats_any(floats_bits mask) { return lanes_any((lanes_bits)mask); }
+#endif
+
+LANES_INLINE float floats_top(floats x)
+{
+    float top = x[0];
+    for (int i = 1; i < 2 * LANES; i++) top = x[i] > top ? x[i] : top;
+    return top;
+}
+
+/* exp(x) for x below 88 to 2e-7; what should underflow comes out as about 1e-38. */
+LANES_INLINE floats floats_exp(floats x)
+{
+    x = floats_max(x, floats_set(-87.0f));
+    const float shift = 0x1.8p23f;
+    floats k = x * 1.44269504f + shift;
+    floats_bits exponent = (floats_bits)k;
+    k -= shift;
+    floats r = (x - k * 0x1.62e400p-1f) - k * 0x1.7f7d1cp-20f;
+    floats p = floats_set(1.0f / 720.0f);
+    p = p * r + 1.0f / 120.0f;
+    p = p * r + 1.0f / 24.0f;
+    p = p * r + 1.0f / 6.0f;
+    p = p * r + 0.5f;
+    p = p * r + 1.0f;
+    p = p * r + 1.0f;
+    return (floats)((floats_bits)p + (exponent << 23));
+}
+
 LANES_INLINE double lanes_top(lanes x)
 {
     double top = x[0];

@@ -40,6 +40,31 @@ static void short_exp_has_nine_digits(void **state)
     assert_close(worst, 0, 3e-10);
 }
 
+static void exp_of_floats_has_six_digits(void **state)
+{
+    double worst = 0;
+    (void)state;
+    for (int i = 0; i < 100000; i++) {
+        float x[2 * LANES], y[2 * LANES];
+        for (int k = 0; k < 2 * LANES; k++) x[k] = (float)(87 - 174 * fmod(0.6180339887498949 * (16.0 * i + k), 1)) * (i % 2 ? 1e-2f : 1);
+        floats_store(y, floats_exp(floats_load(x)));
+        for (int k = 0; k < 2 * LANES; k++) worst = fmax(worst, fabs((double)y[k] / exp((double)x[k]) - 1));
+    }
+    assert_close(worst, 0, 3e-7);
+}
+
+static void any_float_is_seen(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 2 * LANES; k++) {
+        float x[2 * LANES] = {0};
+        x[k] = 1;
+        assert_true(floats_any(floats_load(x) > 0.5f));
+        assert_true(floats_top(floats_load(x)) == 1);
+    }
+    assert_false(floats_any(floats_set(0) > 0.5f));
+}
+
 #define VALUES 8 /* a multiple of every LANES */
 
 static void exp_is_clamped(void **state)
@@ -126,7 +151,8 @@ int main(void)
 #endif
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(exp_is_within_two_ulp),
-        cmocka_unit_test(short_exp_has_nine_digits),
+        cmocka_unit_test(short_exp_has_nine_digits), cmocka_unit_test(exp_of_floats_has_six_digits),
+        cmocka_unit_test(any_float_is_seen),
         cmocka_unit_test(exp_is_clamped),
         cmocka_unit_test(reciprocal_is_within_two_ulp),
         cmocka_unit_test(each_lane_is_its_own),
