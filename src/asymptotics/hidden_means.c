@@ -38,11 +38,12 @@
 #define RANDOM_NEGLIGIBLE 10.0f /* and beside the noise of random nodes */
 #define MOST_TABLE        ((size_t)16 << 20) /* floats of A */
 #define LEAST_LAST        2.5e-3             /* v of the last row below which nodes and labels are too many */
-#define SQUARE_SIDE       4                  /* of places that are neighbours in a list */
-#define FAR               1e-6f              /* A below does not count */
+#define LEAST_HIDDEN      0.1   /* v of a hidden row below which few random nodes would be near its mean */
+#define LESS              0.95  /* of the fineness, until the table is not too large: the error shows it */
+#define SQUARE_SIDE       4     /* of places that are neighbours in a list */
+#define FAR               1e-6f /* A below does not count */
 #define HALVES            2
 #define LABELS            16 /* of one piece of work */
-#define SQUARE            (STAIR_MAX_INDICES * STAIR_MAX_INDICES)
 #define CELLS             (STAIR_MAX_INDICES * STAIR_MAX_TOKENS)
 
 STAIR_HOT_TABLE(float, stair_means_exponents,
@@ -84,6 +85,14 @@ struct stair_hidden_means {
 
 /* ---- where it fits ---------------------------------------------------------------------------- */
 
+/* Two hidden tokens: about how many entries the table of A has at the least fineness that is trusted. */
+static double table_estimate(double hidden, double last)
+{
+    double node = fmin(PRIOR_STEP * PRIOR_STEP * hidden, WIDTH_STEP * WIDTH_STEP * last),
+           mean = MEAN_STEP * MEAN_STEP * hidden;
+    return M_PI * REACH * REACH / node * 0.5 * M_PI * MEAN_REACH * MEAN_REACH / mean;
+}
+
 bool stair_hidden_means_fit(stair_context *context, const stair_model *model, const double *q)
 {
     int p = model->info.indices, dim = 2 * (p - 1);
@@ -92,10 +101,14 @@ bool stair_hidden_means_fit(stair_context *context, const stair_model *model, co
     for (int i = 0; i < p; i++)
         for (int j = 0; j < p; j++)
             if (i != j && fabs(q[i * p + j]) > 1e-12) return false;
-    for (int i = 0; i < p - 1; i++) known |= q[i * (p + 1)] > 0;
-    double last = q[p * p - 1];
-    return last > 0 && 1 - last + model->info.prenoise > LEAST_LAST && (known || dim > 2) &&
-           stair_last_row_fits(context, model);
+    double last = 1 - q[p * p - 1] + model->info.prenoise, hidden = 1;
+    for (int i = 0; i < p - 1; i++) {
+        known |= q[i * (p + 1)] > 0;
+        hidden = fmin(hidden, 1 - q[i * (p + 1)] + model->info.prenoise);
+    }
+    bool few =
+        dim > 2 ? hidden > LEAST_HIDDEN : known && table_estimate(hidden, last) < (double)MOST_TABLE / 2;
+    return q[p * p - 1] > 0 && last > LEAST_LAST && few && stair_last_row_fits(context, model);
 }
 
 /* ---- nodes ------------------------------------------------------------------------------------ */
@@ -157,12 +170,29 @@ static size_t disc(double radius, double step, double offset, bool paired, size_
     return n;
 }
 
+/* of nodes; |dw/du| is in units of the hidden standard deviation */
+static double node_step(const stair_hidden_means *h, double slope)
+{
+    double width = sqrt(h->variance[h->p - 1]) / slope;
+    return fmin(PRIOR_STEP, WIDTH_STEP * width) * sqrt(h->variance[0]);
+}
+
+static double mean_step(const stair_hidden_means *h)
+{
+    return MEAN_STEP * sqrt(h->q[0] * h->variance[0] / (h->q[0] + h->variance[0]));
+}
+
+static size_t table_size(const stair_hidden_means *h, double slope, double fineness)
+{
+    return disc(REACH * sqrt(h->q[0] + h->variance[0]), node_step(h, slope) / fineness, 0, false, 0, NULL,
+                NULL, NULL) *
+           disc(MEAN_REACH * sqrt(h->q[0]), mean_step(h) / fineness, 0, true, 0, NULL, NULL, NULL);
+}
+
 static stair_status make_plane(stair_context *context, stair_hidden_means *h, const stair_last_row *last,
                                double slope, double fineness, double offset)
 {
-    double deviation = sqrt(h->variance[0]), width = sqrt(h->variance[h->p - 1]) / slope; /* in units of it */
-    double step = fmin(PRIOR_STEP, WIDTH_STEP * width) * deviation / fineness,
-           radius = REACH * sqrt(h->q[0] + h->variance[0]);
+    double step = node_step(h, slope) / fineness, radius = REACH * sqrt(h->q[0] + h->variance[0]);
     size_t n = disc(radius, step, offset, false, 0, NULL, NULL, NULL);
     double *room = malloc(3 * n * sizeof(double));
     if (!room) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
@@ -217,8 +247,6 @@ static stair_status fill_table(stair_context *context, stair_hidden_means *h)
 {
     size_t count = h->nodes.count, size = count * h->room;
     double inverse = 0.5 / h->variance[0];
-    if (size > MOST_TABLE)
-        return stair_fail(context, STAIR_UNSUPPORTED, "hidden nodes and means are too many");
     float *at = h->table = malloc(size * sizeof(float));
     uint8_t *near = h->near = malloc(size / STAIR_MEANS_SPAN);
     if (!at || !near) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
@@ -237,8 +265,7 @@ static stair_status fill_table(stair_context *context, stair_hidden_means *h)
 
 static stair_status make_means(stair_context *context, stair_hidden_means *h, double fineness, double offset)
 {
-    double q = h->q[0], step = MEAN_STEP * sqrt(q * h->variance[0] / (q + h->variance[0])) / fineness,
-           radius = MEAN_REACH * sqrt(q);
+    double q = h->q[0], step = mean_step(h) / fineness, radius = MEAN_REACH * sqrt(q);
     STAIR_TRY(reserve_means(context, h, disc(radius, step, offset, true, 0, NULL, NULL, NULL)));
     double *x = h->mean, *y = h->mean + h->room;
     disc(radius, step, offset, true, h->means, x, y, h->share);
@@ -293,6 +320,7 @@ static stair_status build(stair_context *context, const stair_model *model, stai
     double slope, offset = 0.5 * (replicate % 2);
     STAIR_TRY(stair_last_row_open(context, model, &last));
     stair_last_row_slopes(&last, h->variance, &slope, &h->steepest);
+    while (!h->random && table_size(h, slope, fineness) > MOST_TABLE) fineness *= LESS;
     stair_status status = h->random ? make_lattices(context, h, &last, nodes)
                                     : make_plane(context, h, &last, slope, fineness, offset);
     stair_last_row_close(&last);
