@@ -20,6 +20,7 @@
 #define SEED     0.05 /* overlap along a direction that has just become unstable */
 #define COARSER  7    /* times the precision is what the way is looked for with */
 #define COARSE_REPLICATES 4
+#define LEAST_SAMPLES 512.0 /* for slopes along a branch to be of use */
 #define SCOUT    5e-3 /* and a precision that is always enough for that */
 #define LEAST_FINENESS 0.65
 #define HONEST_FINENESS 0.87 /* of what is reported: coarser grids may agree with each other and be wrong */
@@ -63,7 +64,7 @@ static stair_outer_rule rule_for(const stair_asymptotics_options *o, double prec
 {
     stair_outer_rule rule = {.replicates = replicates, .widening = o->widening, .seed = o->seed,
                              .channel = stair_channel_defaults()};
-    double all = 64000 * pow(1e-3 / precision, 1.4);
+    double all = fmax(LEAST_SAMPLES, 64000 * pow(1e-3 / precision, 1.4));
     if (o->points) all = fmin(all, (double)o->points);
     rule.points = power_of_two(all / replicates);
     rule.fineness = fmax(LEAST_FINENESS, sqrt(-log10(precision) / 4));
