@@ -13,6 +13,9 @@
  * and difference of the tokens are delta sinh(t), t equidistant.  phi does not change under omega -> -omega
  * (even models) nor when the tokens change places: a quarter of the plane is enough.
  *
+ * Where something is known of the hidden rows as well, phi is its average over their means (hidden_means.c), which
+ * has the same symmetries.
+ *
  * Replicates are interlaced grids; where hidden nodes are random each has its own.  The mass found must be 1. */
 #include "asymptotics/label_grid.h"
 
