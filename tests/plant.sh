@@ -98,7 +98,7 @@ plant 'hidden means that are not taken off'     src/asymptotics/hidden_means.c '
 plant 'nodes drawn wider and not weighted back' src/asymptotics/hidden_means.c 's|0.5 \* u \* u \* (1 / wide - 1 / v)|0.5 * u * u * (0.9 / wide - 1 / v)|' "$averages"
 plant 'hidden means of the wrong spread'        src/asymptotics/hidden_means.c 's|h->share\[j\] \*= exp(-0.5 |h->share[j] *= exp(-0.4 |' "$averages"
 plant 'two last rows: labels without their Jacobian' src/asymptotics/pair.c 's|h->common \* fabs(x\[0\] - x\[1\]) / h->weight|h->common * (1 + 0 * x[0]) / h->weight|' "$pair"
-plant 'two hidden rows: shapes without their Jacobian' src/asymptotics/pair_nodes.c 's|gap_step \* gap / (1|gap_step / (1|' "$pair"
+plant 'two hidden rows: shapes without their Jacobian' src/asymptotics/hidden_nodes.c 's|gap_step \* gap / (1|gap_step / (1|' "$pair"
 plant 'two last rows: v with the wrong variance' src/asymptotics/pair.c 's|level \* level + 0.5 \* h->variance|level * level + h->variance|' "$pair"
 plant 'too few directions of the frame'         src/asymptotics/pair.c 's|define RESOLVED    1.75|define RESOLVED    0.3|; s|define FEW         3.0|define FEW         1.0|' "$pair"
 

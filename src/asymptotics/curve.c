@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "asymptotics/asymptotics.h"
+#include "asymptotics/hidden_nodes.h"
 #include "asymptotics/label_grid.h"
 #include "asymptotics/perfect.h"
 #include "asymptotics/staircase.h"
@@ -277,7 +278,7 @@ static stair_status solve_node(stair_branch *b, const curve_branch *c, double v,
         b->fine.fineness *= FINER;
         STAIR_TRY(stair_branch_at_mean(b, v, true, point));
     }
-    double most = (p - 1) * b->model->info.tokens > 2 ? MORE_RANDOM : MOST_MORE;
+    double most = stair_hidden_nodes_random(b->model) ? MORE_RANDOM : MOST_MORE;
     double more = !point->grid && wanted < INFINITY ? fmin(most, pow(point->alpha_error / wanted, 1 / RATE)) : 1;
     for (; more > M_SQRT2; more /= 2) b->fine.points *= 2;
     if (b->fine.points > fine.points) STAIR_TRY(stair_branch_at_mean(b, v, true, point));
@@ -372,7 +373,7 @@ static stair_status make_branch(curve_job *job, int k)
     }
     c->x_to = place_of(c, end);
     if (!b->kernel) b->fine.widening = fmin(b->fine.widening, WIDENING); /* only the operator has tails that need more */
-    bool grids = stair_label_grid_fits(job->context, job->model, job->marks[k].q) && (p - 1) * job->model->info.tokens <= 2;
+    bool grids = stair_label_grid_fits(job->context, job->model, job->marks[k].q) && !stair_hidden_nodes_random(job->model);
     bool cheap = grids && k == 0; /* nothing is known of the hidden row */
     int part = (int)ceil(NOISY_NODES * c->x_to / M_PI_2), inside = cheap ? MOST_NODES - 4 : part > FEWEST ? part : FEWEST;
     double first = cheap ? 0.5 : grids ? 1 : 1.5; /* where nodes are noisy they stay away from the step, which is known */

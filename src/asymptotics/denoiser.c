@@ -77,6 +77,5 @@ bool stair_denoiser_is_random(const stair_denoiser *d)
 
 double stair_denoiser_share(const stair_denoiser *d, int part)
 {
-    if (d->parts == 1 || !stair_denoiser_is_random(d)) return part == 0;
-    return part == 0 ? 2 : -0.5;
+    return stair_hidden_share(stair_denoiser_is_random(d), part);
 }

@@ -18,6 +18,7 @@
 
 #include "asymptotics/controls.h"
 #include "asymptotics/denoiser.h"
+#include "asymptotics/hidden_nodes.h"
 #include "asymptotics/label_grid.h"
 #include "asymptotics/linear.h"
 #include "asymptotics/pair_labels.h"
@@ -450,7 +451,7 @@ static stair_status renew_denoiser(stair_context *context, outer_job *job)
 
 static size_t told_points(const outer_job *job)
 {
-    return (job->p - 1) * job->m > 2 ? MORE * job->rule->points : job->rule->points / FEWER;
+    return stair_hidden_nodes_random(job->model) ? MORE * job->rule->points : job->rule->points / FEWER;
 }
 
 /* Block b of the lattice for what a linear label tells on average; `told` holds a row for each block. */

@@ -14,15 +14,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "asymptotics/hidden_nodes.h"
 #include "asymptotics/hidden_sums.h"
 #include "asymptotics/last_row.h"
 #include "core/isa.h"
+#include "core/matrix.h"
 #include "core/parallel.h"
-#include "core/qmc.h"
-#include "core/rng.h"
 
 #define CELLS       (STAIR_MAX_INDICES * STAIR_MAX_TOKENS)
-#define HALVES      2
+#define HALVES      STAIR_HIDDEN_HALVES
 #define REACH       6.5 /* standard deviations of the prior that nodes cover */
 #define PRIOR_STEP  0.7 /* step that resolves the prior, per fineness */
 #define WIDTH_STEP  0.9 /* and the posterior, in units of its width sqrt(v) / |dw/du| */
@@ -30,7 +30,6 @@
 #define NEAR        5.2  /* REACH for nodes that follow omega */
 #define SPAN        8.0  /* fixed nodes cover [-SPAN, SPAN] */
 #define LEAST_FIXED 0.03 /* step below which fixed nodes, and STAIR_MOST_CELLS, would be too many */
-#define TURN        0.3  /* of the grid, so that hidden tokens do not tie in rows of nodes */
 #define SAMPLES_PER_BLOCK 64
 
 STAIR_HOT_TABLE(void, stair_hidden_moving,
@@ -51,67 +50,18 @@ struct stair_hidden {
     double variance[STAIR_MAX_INDICES]; /* of each row, prenoise included */
     bool flat;                          /* nothing known of the hidden rows: one table */
     double anchor[CELLS], steepest;
-    size_t nodes[HALVES], blocks[HALVES];
-    double *log_measure[HALVES]; /* (blocks, 64) */
-    double *standard[HALVES];    /* (blocks, dim, 64): nodes in units of the prior */
+    stair_hidden_nodes nodes[HALVES];
     double *table[HALVES];       /* flat: (blocks, 1 + M*M + dim, 64) */
     stair_hidden_plane
         plane[HALVES]; /* two coordinates, not flat, if not too fine: nodes that stay where they are */
 };
 
-static bool is_diagonal(int p, const double *cov)
-{
-    for (int i = 0; i < p; i++)
-        for (int j = 0; j < p; j++)
-            if (i != j && fabs(cov[i * p + j]) > 1e-12) return false;
-    return true;
-}
-
 bool stair_hidden_fits(stair_context *context, const stair_model *model, const double *cov)
 {
-    return is_diagonal(model->info.indices, cov) && stair_last_row_fits(context, model);
+    return stair_matrix_is_diagonal(model->info.indices, cov) && stair_last_row_fits(context, model);
 }
 
 /* ---- nodes ------------------------------------------------------------------------------------ */
-
-static stair_status reserve(stair_context *context, stair_hidden *h, int half, size_t nodes)
-{
-    size_t blocks = (nodes + STAIR_BLOCK - 1) / STAIR_BLOCK;
-    h->nodes[half] = nodes;
-    h->blocks[half] = blocks;
-    h->log_measure[half] = malloc(blocks * STAIR_BLOCK * sizeof(double));
-    h->standard[half] = calloc(blocks * STAIR_BLOCK * (size_t)h->dim, sizeof(double));
-    if (!h->log_measure[half] || !h->standard[half])
-        return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
-    for (size_t i = 0; i < blocks * STAIR_BLOCK; i++) h->log_measure[half][i] = -1e30;
-    return STAIR_OK;
-}
-
-static void put_node(stair_hidden *h, int half, size_t i, const double *x, double log_measure)
-{
-    double *block = h->standard[half] + i / STAIR_BLOCK * STAIR_BLOCK * (size_t)h->dim;
-    for (int k = 0; k < h->dim; k++) block[(size_t)k * STAIR_BLOCK + i % STAIR_BLOCK] = x[k];
-    h->log_measure[half][i] = log_measure;
-}
-
-/* Equidistant nodes in the plane; one of each pair x, -x where the prior is centred. */
-static size_t plane_nodes(stair_hidden *h, int half, double step, bool write)
-{
-    double offset = 0.5 * half, reach = h->flat ? REACH : NEAR, x[2];
-    int most = (int)ceil(reach * M_SQRT2 / step);
-    size_t n = 0;
-    for (int i = -most; i <= most; i++)
-        for (int j = -most; j <= most; j++) {
-            double a = (i + offset) * step, b = (j + offset) * step, square = a * a + b * b;
-            if (square > reach * reach || (h->flat && (a < 0 || (a == 0 && b < 0)))) continue;
-            x[0] = a * cos(TURN) - b * sin(TURN);
-            x[1] = a * sin(TURN) + b * cos(TURN);
-            double share = (h->flat && square > 0 ? 2 : 1) * step * step / (2 * M_PI);
-            if (write) put_node(h, half, n, x, log(share) - 0.5 * square);
-            n++;
-        }
-    return n;
-}
 
 /* Cell (i, j) of a plane: log weight and T of its nodes, and their bounds. */
 static void fill_cell(const stair_last_row *last, const stair_hidden_plane *plane, int i, int j)
@@ -164,25 +114,15 @@ static stair_status make_plane(stair_context *context, stair_hidden *h, const st
     double width = sqrt(h->variance[h->p - 1]) / slope, deviation = sqrt(h->variance[0]);
     double step = fmax(LEAST_STEP, fmin(PRIOR_STEP, WIDTH_STEP * width) / fineness);
     if (!h->flat && step * deviation >= LEAST_FIXED) return make_window(context, h, last, step * deviation);
-    for (int half = 0; half < HALVES; half++) {
-        STAIR_TRY(reserve(context, h, half, plane_nodes(h, half, step, false)));
-        plane_nodes(h, half, step, true);
-    }
+    for (int half = 0; half < HALVES; half++)
+        STAIR_TRY(stair_hidden_nodes_plane(context, h->flat ? REACH : NEAR, step, h->flat, half, &h->nodes[half]));
     return STAIR_OK;
 }
 
 static stair_status make_lattice(stair_context *context, stair_hidden *h, size_t nodes, uint64_t seed)
 {
-    double shift[CELLS], x[CELLS];
-    for (int half = 0; half < HALVES; half++) {
-        STAIR_TRY(reserve(context, h, half, nodes));
-        stair_rng_uniforms(seed + 77, STAIR_RNG_SHIFT, (uint64_t)half, h->dim, shift);
-        for (size_t i = 0; i < nodes; i++) {
-            stair_qmc_point(h->dim, nodes, i, shift, x);
-            for (int k = 0; k < h->dim; k++) x[k] = stair_qmc_normal(x[k]);
-            put_node(h, half, i, x, -log((double)nodes));
-        }
-    }
+    for (int half = 0; half < HALVES; half++)
+        STAIR_TRY(stair_hidden_nodes_lattice(context, h->dim, nodes, seed, half, &h->nodes[half]));
     return STAIR_OK;
 }
 
@@ -191,21 +131,21 @@ static void fill_block(const stair_hidden *h, const stair_last_row *last, int ha
 {
     double weight[STAIR_BLOCK];
     int m = h->m;
-    const double *x = h->standard[half] + b * STAIR_BLOCK * (size_t)h->dim;
+    const double *x = h->nodes[half].place + b * STAIR_BLOCK * (size_t)h->dim;
     double *u = block + (size_t)(1 + m * m) * STAIR_BLOCK;
     for (int k = 0; k < h->dim; k++)
         for (int i = 0; i < STAIR_BLOCK; i++)
             u[k * STAIR_BLOCK + i] = sqrt(h->variance[k / m]) * x[k * STAIR_BLOCK + i];
     stair_last_row_map(last, STAIR_BLOCK, u, block + STAIR_BLOCK, weight);
-    for (int i = 0; i < STAIR_BLOCK; i++) block[i] = h->log_measure[half][b * STAIR_BLOCK + (size_t)i] + log(weight[i]);
+    for (int i = 0; i < STAIR_BLOCK; i++) block[i] = h->nodes[half].log_measure[b * STAIR_BLOCK + (size_t)i] + log(weight[i]);
 }
 
 static stair_status fill_table(stair_context *context, stair_hidden *h, const stair_last_row *last, int half)
 {
     size_t width = (size_t)(1 + h->m * h->m + h->dim) * STAIR_BLOCK;
-    h->table[half] = malloc(h->blocks[half] * width * sizeof(double));
+    h->table[half] = malloc(h->nodes[half].blocks * width * sizeof(double));
     if (!h->table[half]) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
-    for (size_t b = 0; b < h->blocks[half]; b++) fill_block(h, last, half, b, h->table[half] + b * width);
+    for (size_t b = 0; b < h->nodes[half].blocks; b++) fill_block(h, last, half, b, h->table[half] + b * width);
     return STAIR_OK;
 }
 
@@ -246,8 +186,7 @@ void stair_hidden_destroy(stair_hidden **hidden)
 {
     if (!*hidden) return;
     for (int half = 0; half < HALVES; half++) {
-        free((*hidden)->log_measure[half]);
-        free((*hidden)->standard[half]);
+        stair_hidden_nodes_destroy(&(*hidden)->nodes[half]);
         free((*hidden)->table[half]);
         free((*hidden)->plane[half].bounds);
     }
@@ -257,7 +196,7 @@ void stair_hidden_destroy(stair_hidden **hidden)
 
 bool stair_hidden_is_random(const stair_hidden *h)
 {
-    return h->dim > 2;
+    return stair_hidden_nodes_random(h->model);
 }
 double stair_hidden_steepest(const stair_hidden *h)
 {
@@ -286,9 +225,9 @@ static void add_moving(const stair_hidden *h, int half, const stair_fibre *fibre
                        const stair_hidden_sample *sample, double *sums)
 {
     double u[STAIR_LAST_ROOM], z[STAIR_LAST_ROOM], weight[STAIR_BLOCK];
-    for (size_t b = 0; b < h->blocks[half]; b++) {
-        const double *x = h->standard[half] + b * STAIR_BLOCK * (size_t)h->dim,
-                     *measure = h->log_measure[half] + b * STAIR_BLOCK;
+    for (size_t b = 0; b < h->nodes[half].blocks; b++) {
+        const double *x = h->nodes[half].place + b * STAIR_BLOCK * (size_t)h->dim,
+                     *measure = h->nodes[half].log_measure + b * STAIR_BLOCK;
         for (int k = 0; k < h->dim; k++) {
             double scale = sqrt(h->variance[k / h->m]);
             for (int i = 0; i < STAIR_BLOCK; i++)
@@ -352,7 +291,7 @@ static stair_status evaluate_one(stair_context *local, const hidden_job *job, st
     if (!h->flat && !fixed) STAIR_TRY(stair_last_row_open_at(local, h->model, h->anchor, sample.x, fibre));
     for (int half = 0; half < HALVES; half++) {
         if (h->flat)
-            stair_hidden_cached_table[stair_isa()](&h->shape, &sample, h->blocks[half], h->table[half],
+            stair_hidden_cached_table[stair_isa()](&h->shape, &sample, h->nodes[half].blocks, h->table[half],
                                                    sums[1 + half]);
         else if (fixed)
             stair_hidden_window_table[stair_isa()](&h->plane[half], &sample, NEAR * sqrt(h->variance[0]),
@@ -388,4 +327,9 @@ stair_status stair_hidden_evaluate(stair_context *context, const stair_hidden *h
 {
     hidden_job job = {.hidden = hidden, .n = n, .anchors = anchors, .omega = omega, .result = result};
     return stair_parallel(context, (n + SAMPLES_PER_BLOCK - 1) / SAMPLES_PER_BLOCK, evaluate_block, &job);
+}
+
+double stair_hidden_share(bool random, int part)
+{
+    return !random ? part == 0 : part == 0 ? 2 : -0.5;
 }

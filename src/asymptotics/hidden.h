@@ -14,6 +14,9 @@ typedef struct {
     double *dg;   /* (n, 3, P*M, P*M), zero between different rows */
 } stair_hidden_result;
 
+/* Share of a part in an average: the whole alone, or 2, -1/2, -1/2 to take out the bias of random nodes. */
+double stair_hidden_share(bool random, int part);
+
 /* Whether the rule serves this model (last_row.h) at covariance cov (P, P). */
 bool stair_hidden_fits(stair_context *context, const stair_model *model, const double *cov);
 

@@ -19,9 +19,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "asymptotics/hidden.h"
 #include "asymptotics/hidden_means_sums.h"
+#include "asymptotics/hidden_nodes.h"
 #include "asymptotics/last_row.h"
 #include "core/isa.h"
+#include "core/matrix.h"
 #include "core/parallel.h"
 #include "core/qmc.h"
 #include "core/rng.h"
@@ -31,7 +34,6 @@
 #define PRIOR_STEP        0.9   /* of nodes, in units of the hidden standard deviation, per fineness */
 #define WIDTH_STEP        1.15  /* and of the width sqrt(v) / |dw/du| */
 #define MEAN_STEP         0.65  /* of means, in units of sqrt(q V) */
-#define TURN              0.3   /* of grids, so that tokens do not tie in rows of nodes */
 #define WIDER             1.2   /* than its distribution: second moments have long tails */
 #define FEW_MEANS         8     /* of a lattice; for each of many labels */
 #define NEGLIGIBLE        14.0f /* exponents that far below the largest do not count, */
@@ -40,9 +42,8 @@
 #define LEAST_LAST        2.5e-3             /* v of the last row below which nodes and labels are too many */
 #define LEAST_HIDDEN      0.1   /* v of a hidden row below which few random nodes would be near its mean */
 #define LESS              0.95  /* of the fineness, until the table is not too large: the error shows it */
-#define SQUARE_SIDE       4     /* of places that are neighbours in a list */
 #define FAR               1e-6f /* A below does not count */
-#define HALVES            2
+#define HALVES            STAIR_HIDDEN_HALVES
 #define LABELS            16 /* of one piece of work */
 #define CELLS             (STAIR_MAX_INDICES * STAIR_MAX_TOKENS)
 
@@ -98,16 +99,15 @@ bool stair_hidden_means_fit(stair_context *context, const stair_model *model, co
     int p = model->info.indices, dim = 2 * (p - 1);
     bool known = false;
     if (model->info.tokens != 2 || p < 2 || dim > STAIR_MEANS_DIM) return false;
-    for (int i = 0; i < p; i++)
-        for (int j = 0; j < p; j++)
-            if (i != j && fabs(q[i * p + j]) > 1e-12) return false;
+    if (!stair_matrix_is_diagonal(p, q)) return false;
     double last = 1 - q[p * p - 1] + model->info.prenoise, hidden = 1;
     for (int i = 0; i < p - 1; i++) {
         known |= q[i * (p + 1)] > 0;
         hidden = fmin(hidden, 1 - q[i * (p + 1)] + model->info.prenoise);
     }
-    bool few =
-        dim > 2 ? hidden > LEAST_HIDDEN : known && table_estimate(hidden, last) < (double)MOST_TABLE / 2;
+    bool few = stair_hidden_nodes_random(model)
+                   ? hidden > LEAST_HIDDEN
+                   : known && table_estimate(hidden, last) < (double)MOST_TABLE / 2;
     return q[p * p - 1] > 0 && last > LEAST_LAST && few && stair_last_row_fits(context, model);
 }
 
@@ -146,30 +146,6 @@ static void map_nodes(stair_hidden_means *h, const stair_last_row *last, size_t 
     }
 }
 
-/* Equidistant places in a disc, turned, square after square of them; one of each pair x, -x where `paired`.
- * Returns how many. */
-static size_t disc(double radius, double step, double offset, bool paired, size_t room, double *x, double *y,
-                   double *share)
-{
-    int side = (int)(ceil(radius / step) / SQUARE_SIDE) + 1, cells = 2 * side,
-        inside = SQUARE_SIDE * SQUARE_SIDE;
-    size_t n = 0;
-    for (int cell = 0; cell < cells * cells; cell++)
-        for (int k = 0; k < inside; k++) {
-            int i = (cell / cells - side) * SQUARE_SIDE + k / SQUARE_SIDE,
-                j = (cell % cells - side) * SQUARE_SIDE + k % SQUARE_SIDE;
-            double a = (i + offset) * step, b = (j + offset) * step, square = a * a + b * b;
-            if (square > radius * radius || (paired && (a < 0 || (a == 0 && b < 0)))) continue;
-            if (n < room) {
-                x[n] = a * cos(TURN) - b * sin(TURN);
-                y[n] = a * sin(TURN) + b * cos(TURN);
-                share[n] = (paired && square > 0 ? 2 : 1) * step * step;
-            }
-            n++;
-        }
-    return n;
-}
-
 /* of nodes; |dw/du| is in units of the hidden standard deviation */
 static double node_step(const stair_hidden_means *h, double slope)
 {
@@ -184,19 +160,20 @@ static double mean_step(const stair_hidden_means *h)
 
 static size_t table_size(const stair_hidden_means *h, double slope, double fineness)
 {
-    return disc(REACH * sqrt(h->q[0] + h->variance[0]), node_step(h, slope) / fineness, 0, false, 0, NULL,
-                NULL, NULL) *
-           disc(MEAN_REACH * sqrt(h->q[0]), mean_step(h) / fineness, 0, true, 0, NULL, NULL, NULL);
+    return stair_hidden_disc(REACH * sqrt(h->q[0] + h->variance[0]), node_step(h, slope) / fineness, 0, false,
+                             0, NULL, NULL, NULL) *
+           stair_hidden_disc(MEAN_REACH * sqrt(h->q[0]), mean_step(h) / fineness, 0, true, 0, NULL, NULL,
+                             NULL);
 }
 
 static stair_status make_plane(stair_context *context, stair_hidden_means *h, const stair_last_row *last,
                                double slope, double fineness, double offset)
 {
     double step = node_step(h, slope) / fineness, radius = REACH * sqrt(h->q[0] + h->variance[0]);
-    size_t n = disc(radius, step, offset, false, 0, NULL, NULL, NULL);
+    size_t n = stair_hidden_disc(radius, step, offset, false, 0, NULL, NULL, NULL);
     double *room = malloc(3 * n * sizeof(double));
     if (!room) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
-    disc(radius, step, offset, false, n, room, room + n, room + 2 * n);
+    stair_hidden_disc(radius, step, offset, false, n, room, room + n, room + 2 * n);
     stair_status status = reserve_nodes(context, h, n);
     for (size_t i = 0; i < n && status == STAIR_OK; i++) {
         h->nodes.u[0][i] = (float)room[i];
@@ -208,7 +185,8 @@ static stair_status make_plane(stair_context *context, stair_hidden_means *h, co
     return status;
 }
 
-/* u ~ N(0, 1 + prenoise) for every row; A corrects for the prior that a mean leaves. */
+/* u from N(0, 1 + prenoise), widened, for every row; A corrects for that and for the prior that a mean
+ * leaves. */
 static stair_status make_lattices(stair_context *context, stair_hidden_means *h, const stair_last_row *last,
                                   size_t nodes)
 {
@@ -266,9 +244,9 @@ static stair_status fill_table(stair_context *context, stair_hidden_means *h)
 static stair_status make_means(stair_context *context, stair_hidden_means *h, double fineness, double offset)
 {
     double q = h->q[0], step = mean_step(h) / fineness, radius = MEAN_REACH * sqrt(q);
-    STAIR_TRY(reserve_means(context, h, disc(radius, step, offset, true, 0, NULL, NULL, NULL)));
+    STAIR_TRY(reserve_means(context, h, stair_hidden_disc(radius, step, offset, true, 0, NULL, NULL, NULL)));
     double *x = h->mean, *y = h->mean + h->room;
-    disc(radius, step, offset, true, h->means, x, y, h->share);
+    stair_hidden_disc(radius, step, offset, true, h->means, x, y, h->share);
     for (size_t j = 0; j < h->means; j++)
         h->share[j] *= exp(-0.5 * (x[j] * x[j] + y[j] * y[j]) / q) / (2 * M_PI * q);
     return fill_table(context, h);
@@ -340,7 +318,7 @@ stair_status stair_hidden_means_create(stair_context *context, const stair_model
         h->q[i] = q[i * (p + 1)];
         h->variance[i] = 1 - h->q[i] + model->info.prenoise;
     }
-    h->random = h->dim > 2;
+    h->random = stair_hidden_nodes_random(model);
     h->halves = h->random ? HALVES : 1;
     set_shape(h);
     stair_status status = build(context, model, h, fineness, nodes, replicate);
@@ -452,7 +430,7 @@ static void add_mean(const means_job *job, size_t i, size_t j, const double *mea
     const stair_hidden_means *h = job->means;
     double g[CELLS], strength = 1;
     if (!finish(h, sums, mean, j, g, room->dg)) return;
-    double mass = share * sums[0], correct = !h->random ? 1 : part ? -0.5 : 2;
+    double mass = share * sums[0], correct = stair_hidden_share(h->random, part);
     for (int c = 0; c < 2 * h->p; c++) strength += g[c] * g[c] * h->variance[c / 2];
     stair_outer_features(job->outer, job->rest, 2, log(sums[0]) + log_factor, g, room->dg, room->features);
     job->values->mass[i] += correct * mass;

@@ -17,6 +17,7 @@
  * has the same symmetries.
  *
  * Replicates are interlaced grids; where hidden nodes are random each has its own.  The mass found must be 1. */
+#include "asymptotics/hidden_nodes.h"
 #include "asymptotics/label_grid.h"
 
 #include <math.h>
@@ -389,7 +390,7 @@ static stair_status replicate(stair_context *context, grid_job *job, int r)
 /* Interlaced grids; where anything is random more of them, for their spread is the error. */
 static int replicates_of(const grid_job *job)
 {
-    int wanted = (job->p - 1) * job->m > 2 ? STAIR_MOST_REPLICATES : 2;
+    int wanted = stair_hidden_nodes_random(job->model) ? STAIR_MOST_REPLICATES : 2;
     return wanted < job->rule->replicates ? wanted : job->rule->replicates;
 }
 
@@ -419,7 +420,7 @@ stair_status stair_label_grid_evaluate(stair_context *context, const stair_model
     job->known = stair_hidden_means_fit(context, model, q);
     for (int i = 0; i < p * p; i++) job->cov[i] = (i % (p + 1) == 0) - q[i];
     job->v = job->cov[p * p - 1] + model->info.prenoise;
-    job->fineness = job->known && (p - 1) * m > 2 ? fmin(NOISY_FINENESS, rule->fineness) : rule->fineness;
+    job->fineness = job->known && stair_hidden_nodes_random(model) ? fmin(NOISY_FINENESS, rule->fineness) : rule->fineness;
     job->mean_step = MEAN_STEP / job->fineness;
     job->cut = CUT * pow(10, -4 * job->fineness * job->fineness);
     stair_last_row_anchor(p - 1, m, job->anchor);

@@ -160,15 +160,6 @@ static bool fibre_fits(const stair_fibre *f, int p, int m)
            f->mirrored && !f->residuals && f->angles == 0;
 }
 
-static bool is_even(const stair_model *model)
-{
-    stair_symmetry symmetry;
-    stair_symmetry_find(model, &symmetry);
-    for (int i = 0; i < model->info.indices - 1; i++)
-        if (!symmetry.even[i]) return false;
-    return true;
-}
-
 bool stair_last_row_fits(stair_context *context, const stair_model *model)
 {
     int p = model->info.indices, m = model->info.tokens;
@@ -180,7 +171,7 @@ bool stair_last_row_fits(stair_context *context, const stair_model *model)
     if (stair_fibre_create(&local, model, &fibre) != STAIR_OK) return false;
     stair_rng_normals(1, STAIR_RNG_POINTS, 0, p * m, z);
     bool fits = stair_last_row_open_at(&local, model, z, z + (p - 1) * m, &fibre) == STAIR_OK &&
-                fibre_fits(&fibre, p, m) && is_even(model) && is_linear(&local, model, &fibre);
+                fibre_fits(&fibre, p, m) && stair_symmetry_rows_even(model, p - 1) && is_linear(&local, model, &fibre);
     stair_fibre_destroy(&fibre);
     return fits;
 }

@@ -10,7 +10,7 @@
  * k; b, s 1).
  *
  * The integral over v is Gaussian, theta gets equidistant nodes (periodic: exact beyond all powers), of which
- * a scan over some u keeps those that count, and u the rules of pair_nodes.h.  What the label says of the
+ * a scan over some u keeps those that count, and u the rules of hidden_nodes.h.  What the label says of the
  * last rows is as if there was one, in many frames.  Two hidden rows of which nothing is known enter through
  * their shape alone.
  *
@@ -22,16 +22,18 @@
 #include <string.h>
 
 #include "asymptotics/last_pair.h"
-#include "asymptotics/pair_nodes.h"
+#include "asymptotics/hidden_nodes.h"
 #include "asymptotics/pair_sums.h"
 #include "asymptotics/symmetry.h"
 #include "core/isa.h"
+#include "core/matrix.h"
 #include "core/parallel.h"
 
 #define ROOM        (STAIR_PAIR_CELLS * STAIR_BLOCK)
 #define LAST_CELLS  4
 #define PRIOR_STEP  0.3  /* step that resolves the prior, per fineness */
 #define WIDTH_STEP  0.38 /* and the posterior, in units of its width sqrt(s) / |dw/du| */
+#define REACH       6.0  /* standard deviations of the prior that nodes cover */
 #define LEAST_STEP  0.02
 #define FEW         3.0  /* directions of half a turn, at least, */
 #define RESOLVED    1.75 /* and per square root of the concentration kappa of exp(kappa cos theta) */
@@ -62,22 +64,15 @@ struct stair_pair {
     bool by_shape;                      /* two hidden rows through their shape */
     double anchor[STAIR_PAIR_CELLS], steepest;
     double common, weight; /* k = common (1, 1), and |det H|^-2 at the anchor */
-    stair_pair_nodes nodes[STAIR_PAIR_HALVES];
-    double *table[STAIR_PAIR_HALVES]; /* flat: (blocks, 5, STAIR_BLOCK), log weight and T */
+    stair_hidden_nodes nodes[STAIR_HIDDEN_HALVES];
+    double *table[STAIR_HIDDEN_HALVES]; /* flat: (blocks, 5, STAIR_BLOCK), log weight and T */
 };
 
 static bool rows_fit(const stair_model *model, const double *cov)
 {
     int p = model->info.indices;
-    stair_symmetry symmetry;
-    for (int i = 0; i < p; i++)
-        for (int j = 0; j < p; j++)
-            if (i != j && fabs(cov[i * p + j]) > 1e-12) return false;
-    if (fabs(cov[p * p - 1] - cov[p * p - p - 2]) > 1e-9 * cov[p * p - 1]) return false;
-    stair_symmetry_find(model, &symmetry);
-    for (int i = 0; i < p - 2; i++)
-        if (!symmetry.even[i]) return false;
-    return true;
+    if (!stair_matrix_is_diagonal(p, cov) || fabs(cov[p * p - 1] - cov[p * p - p - 2]) > 1e-9 * cov[p * p - 1]) return false;
+    return stair_symmetry_rows_even(model, p - 2);
 }
 
 bool stair_pair_fits(stair_context *context, const stair_model *model, const double *cov)
@@ -99,14 +94,14 @@ static stair_status make_nodes(stair_context *context, stair_pair *h, double slo
 {
     double width = sqrt(h->variance[h->p - 1]) / slope;
     double step = fmax(LEAST_STEP, fmin(PRIOR_STEP, WIDTH_STEP * width) / fineness);
-    for (int half = 0; half < STAIR_PAIR_HALVES; half++) {
-        stair_pair_nodes *nodes = &h->nodes[half];
+    for (int half = 0; half < STAIR_HIDDEN_HALVES; half++) {
+        stair_hidden_nodes *nodes = &h->nodes[half];
         if (h->by_shape)
-            STAIR_TRY(stair_pair_nodes_shape(context, step, half, nodes));
+            STAIR_TRY(stair_hidden_nodes_shape(context, step, half, nodes));
         else if (h->dim == 2)
-            STAIR_TRY(stair_pair_nodes_plane(context, step, h->flat, half, nodes));
+            STAIR_TRY(stair_hidden_nodes_plane(context, REACH, step, h->flat, half, nodes));
         else
-            STAIR_TRY(stair_pair_nodes_lattice(context, h->dim, count, seed, half, nodes));
+            STAIR_TRY(stair_hidden_nodes_lattice(context, h->dim, count, seed, half, nodes));
     }
     return STAIR_OK;
 }
@@ -125,7 +120,7 @@ static void places(const stair_pair *h, int half, size_t b, const double *mean, 
 static stair_status fill_table(stair_context *context, stair_pair *h, const stair_last_pair *last, int half)
 {
     double u[ROOM];
-    const stair_pair_nodes *nodes = &h->nodes[half];
+    const stair_hidden_nodes *nodes = &h->nodes[half];
     double *table = h->table[half] = malloc(nodes->blocks * 5 * STAIR_BLOCK * sizeof(double));
     if (!table) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
     for (size_t b = 0; b < nodes->blocks; b++, table += 5 * STAIR_BLOCK) {
@@ -149,7 +144,7 @@ static stair_status build(stair_context *context, stair_pair *h, double fineness
         stair_last_pair_slopes(&last, h->variance, h->by_shape, &slope, &h->steepest);
         status = make_nodes(context, h, slope, fineness, count, seed);
     }
-    for (int half = 0; half < STAIR_PAIR_HALVES && h->flat && status == STAIR_OK; half++)
+    for (int half = 0; half < STAIR_HIDDEN_HALVES && h->flat && status == STAIR_OK; half++)
         status = fill_table(context, h, &last, half);
     stair_last_pair_close(&last);
     return status;
@@ -179,8 +174,8 @@ stair_status stair_pair_create(stair_context *context, const stair_model *model,
 void stair_pair_destroy(stair_pair **pair)
 {
     if (!*pair) return;
-    for (int half = 0; half < STAIR_PAIR_HALVES; half++) {
-        stair_pair_nodes_destroy(&(*pair)->nodes[half]);
+    for (int half = 0; half < STAIR_HIDDEN_HALVES; half++) {
+        stair_hidden_nodes_destroy(&(*pair)->nodes[half]);
         free((*pair)->table[half]);
     }
     free(*pair);
@@ -267,7 +262,7 @@ static void workspace_destroy(workspace *w)
 static void place_moving(const stair_pair *h, int half, const double *omega, workspace *w)
 {
     double u[ROOM], weight[STAIR_BLOCK], half_inverse = 0.5 / h->variance[h->p - 1];
-    const stair_pair_nodes *nodes = &h->nodes[half];
+    const stair_hidden_nodes *nodes = &h->nodes[half];
     for (size_t b = 0; b < nodes->blocks; b++) {
         double *node = w->nodes + b * STAIR_PAIR_NODE * STAIR_BLOCK, *first = node + STAIR_BLOCK,
                *second = first + STAIR_BLOCK;
@@ -300,7 +295,7 @@ static int choose_angles(const stair_pair *h, int half, const double *mean, stai
 }
 
 /* Keeps the directions that count; returns their number and the largest exponent seen. */
-static int scan(const stair_pair_nodes *nodes, int count, workspace *w, double *top)
+static int scan(const stair_hidden_nodes *nodes, int count, workspace *w, double *top)
 {
     size_t groups = nodes->blocks * (STAIR_BLOCK / STAIR_PAIR_SCAN),
            stride = (groups + SCANNED - 1) / SCANNED;
@@ -345,7 +340,7 @@ static void turn_back(const stair_pair *h, const double *mean, const stair_pair_
 static double add_half(const stair_pair *h, int half, const double *x, const double *omega, workspace *w,
                        double *sums)
 {
-    const stair_pair_nodes *nodes = &h->nodes[half];
+    const stair_hidden_nodes *nodes = &h->nodes[half];
     const double *mean = omega + h->dim;
     double top;
     if (h->flat)
@@ -419,7 +414,7 @@ static stair_status evaluate_one(stair_context *local, const pair_job *job, work
     memcpy(z, h->anchor, sizeof(double) * (size_t)h->dim);
     memcpy(z + h->dim, x, 2 * sizeof(double));
     if (!h->flat) STAIR_TRY(stair_straight_open_at(local, z, h->anchor, &w->fibre));
-    for (int half = 0; half < STAIR_PAIR_HALVES; half++)
+    for (int half = 0; half < STAIR_HIDDEN_HALVES; half++)
         top[1 + half] = add_half(h, half, x, omega, w, sums[1 + half]);
     top[0] = fmax(top[1], top[2]);
     for (int k = 0; k < SUMS; k++)

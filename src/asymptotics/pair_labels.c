@@ -1,6 +1,6 @@
 /* At Q = 0 all prior means vanish and E[phi] = integral mu(dy) exp(log Z_out(y)) phi(y) is over the half
  * plane x_1 > x_2 of labels (stair_pair_label_measure).  Mean and difference of x_1 and x_2 get equidistant
- * nodes, the difference as log(1 + exp t), as in pair_nodes.c.  The mass found must be 1. */
+ * nodes, the difference as log(1 + exp t), as in hidden_nodes.c.  The mass found must be 1. */
 #include "asymptotics/pair_labels.h"
 
 #include <math.h>

@@ -84,3 +84,12 @@ void stair_symmetrise(const stair_symmetry *s, double *a)
         }
     for (int c = 0; c < cells; c++) a[c] = s->pair[c] < 0 ? 0 : mean[s->pair[c]] / number[s->pair[c]];
 }
+
+bool stair_symmetry_rows_even(const stair_model *model, int rows)
+{
+    stair_symmetry symmetry;
+    stair_symmetry_find(model, &symmetry);
+    for (int i = 0; i < rows; i++)
+        if (!symmetry.even[i]) return false;
+    return true;
+}

@@ -17,6 +17,8 @@ typedef struct {
 
 void stair_symmetry_find(const stair_model *model, stair_symmetry *symmetry);
 
+bool stair_symmetry_rows_even(const stair_model *model, int rows); /* the first of them all */
+
 /* Averages a (P, P) over the symmetries, in place. */
 void stair_symmetrise(const stair_symmetry *symmetry, double *a);
 

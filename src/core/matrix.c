@@ -232,3 +232,10 @@ void stair_matrix_procrustes(int n, const double *k, int sign, double *r)
         for (int i = 0; i < n; i++) u[i * n] = -u[i * n]; /* flip the weakest direction */
     }
 }
+
+bool stair_matrix_is_diagonal(int n, const double *a)
+{
+    for (int i = 0; i < n * n; i++)
+        if (i % (n + 1) && fabs(a[i]) > 1e-12) return false;
+    return true;
+}

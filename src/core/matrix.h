@@ -26,4 +26,6 @@ void stair_matrix_orthonormalise(int n, double *a);
 /* The orthogonal matrix r (n, n) that maximises tr(r^T k) with det r of the given sign (+1, -1). */
 void stair_matrix_procrustes(int n, const double *k, int sign, double *r);
 
+bool stair_matrix_is_diagonal(int n, const double *a); /* up to 1e-12 */
+
 #endif
