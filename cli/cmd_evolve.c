@@ -5,6 +5,7 @@
 #include "report.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -101,7 +102,7 @@ static stair_status compute(evolve_job *job, const stair_model *model, size_t r)
         ((const point_head *)before)->stop == 0)
         from = before + sizeof *head / sizeof(double);
     stair_status status;
-    if (job->curve && head->informed == 0) {
+    if (job->curve && (head->informed == 0 || stair_curve_is_whole(job->curve))) {
         result.stop = stair_curve_at(job->curve, head->alpha, result.q, result.q_error);
         status = stair_errors_at(job->request->context, model, &how, result.q, &result.errors);
     } else
@@ -116,7 +117,7 @@ static stair_status compute(evolve_job *job, const stair_model *model, size_t r)
 }
 
 /* Many alphas are read off one curve, where the model has one. */
-static stair_status prepare_curve(evolve_job *job, const stair_model *model)
+static stair_status prepare_curve(evolve_job *job, const stair_model *model, const cli_progress *progress)
 {
     const cli_options *o = &job->request->options;
     stair_asymptotics_options how = asymptotics_wanted(o);
@@ -124,7 +125,10 @@ static stair_status prepare_curve(evolve_job *job, const stair_model *model)
     if (job->alphas < CURVE_FROM || job->first_informed || o->side > 0) return STAIR_OK;
     for (size_t a = 0; a < job->alphas; a++) most = fmax(most, o->alpha.values[a]);
     stair_status status = stair_curve_create(job->request->context, model, &how, most, &job->curve);
-    return status == STAIR_UNSUPPORTED ? STAIR_OK : status;
+    if (status != STAIR_UNSUPPORTED) return status;
+    if (progress->shown)
+        fprintf(stderr, "\r\033[Kno curve (%s): every alpha is solved by itself\n", stair_context_message(job->request->context));
+    return STAIR_OK;
 }
 
 static stair_status all(evolve_job *job, cli_report *report, cli_progress *progress)
@@ -134,7 +138,7 @@ static stair_status all(evolve_job *job, cli_report *report, cli_progress *progr
     for (size_t m = 0; m < grid->models; m++) {
         stair_model *model;
         STAIR_TRY(stair_model_create(job->request->context, grid->specs[m], &model));
-        stair_status status = (m + 1) * per_model > grid->done ? prepare_curve(job, model) : STAIR_OK;
+        stair_status status = (m + 1) * per_model > grid->done ? prepare_curve(job, model, progress) : STAIR_OK;
         for (size_t r = m * per_model; r < (m + 1) * per_model && status == STAIR_OK; r++) {
             progress_stage(progress, (double)r, 1, (double)grid->rows);
             if (r >= grid->done) {

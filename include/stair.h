@@ -221,6 +221,9 @@ stair_status stair_curve_create(stair_context *context, const stair_model *model
 void stair_curve_destroy(stair_curve **curve);
 /* q, q_error (P, P) of the fixed point from no knowledge; why it is one is returned: converged, perfect. */
 const char *stair_curve_at(const stair_curve *curve, double alpha, double *q, double *q_error);
+/* Whether it leads through all steps to perfect recovery.  Alpha grows along it, so that no other fixed point of it has the same
+ * alpha, and full knowledge as a start leads to the same one. */
+bool stair_curve_is_whole(const stair_curve *curve);
 const stair_step *stair_curve_steps(const stair_curve *curve, int *count); /* weak recovery */
 
 /* ---- bench: verify, then time in units of one vector exp ------------------------------------ */

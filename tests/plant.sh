@@ -62,6 +62,7 @@ mapped='test_channel_identities_sampled *layers=2,tokens=3/*'
 
 pair='test_asymptotics_pair identities*'
 averages='test_asymptotics_threshold grid*'
+hidden='test_asymptotics_threshold hidden*'
 
 # The tests must pass where nothing is planted, or their failures say nothing.
 if ! check "$closed; $norm; $general; $negative; $model; $skip4; test_lanes_v2; $gamp; $mapped; $rules; $pair"; then
@@ -97,6 +98,9 @@ plant 'exp one term short'                      src/core/lanes.h 's|p = p \* r +
 plant 'hidden means that are not taken off'     src/asymptotics/hidden_means.c 's|sums\[0\] - mean\[|sums[0] - 0.9 * mean[|' "$averages"
 plant 'nodes drawn wider and not weighted back' src/asymptotics/hidden_means.c 's|0.5 \* u \* u \* (1 / wide - 1 / v)|0.5 * u * u * (0.9 / wide - 1 / v)|' "$averages"
 plant 'hidden means of the wrong spread'        src/asymptotics/hidden_means.c 's|h->share\[j\] \*= exp(-0.5 |h->share[j] *= exp(-0.4 |' "$averages"
+plant 'nodes that follow, bent the wrong way'   src/asymptotics/hidden_hot.c 's|give_way(dim, soft, f->bend, 1, x);|give_way(dim, soft, f->bend, -1, x);|' "$hidden"
+plant 'a hidden row that forgets its sign'      src/asymptotics/hidden_hot.c 's|lanes_pick(along < 0, -side, side)|side|' "$hidden"
+plant 'nodes that follow, of the wrong density' src/asymptotics/hidden_follow.c 's|half_logdet - dim|0.5 * half_logdet - dim|' "$hidden"
 plant 'two last rows: labels without their Jacobian' src/asymptotics/pair.c 's|h->common \* fabs(x\[0\] - x\[1\]) / h->weight|h->common * (1 + 0 * x[0]) / h->weight|' "$pair"
 plant 'two hidden rows: shapes without their Jacobian' src/asymptotics/hidden_nodes.c 's|gap_step \* gap / (1|gap_step / (1|' "$pair"
 plant 'two last rows: v with the wrong variance' src/asymptotics/pair.c 's|level \* level + 0.5 \* h->variance|level * level + h->variance|' "$pair"

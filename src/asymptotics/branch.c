@@ -19,11 +19,16 @@
 #define DIFFERENCE 0.05 /* step of the Jacobian, in log Qhat */
 #define LEAST_LOG  -60.0
 #define LOST       -16.0 /* log Qhat of a direction that no longer counts as learned */
-#define LINEAR     0.2  /* times the tolerance: squares of a residual that Newton's step takes care of */
+#define LINEAR     1.0  /* times the tolerance: squares of a residual that Newton's step takes care of */
 #define MIDDLE     8    /* times fewer samples, to come close to the solution of the full rule */
 #define FEWER_NODES 4    /* and hidden nodes */
 #define FINER      1.2   /* fineness from grid to grid at Q = 0 */
 #define FINEST     3.0
+#define NOISE_SHARE 0.9  /* of an error that is wanted, */
+#define BIAS_SHARE  0.4  /* and what all replicates may share */
+#define MOST_NODES  4    /* times more nodes at once, */
+#define MOST_POINTS 16.0 /* or samples */
+#define RATE        0.6  /* errors fall like samples^-RATE */
 
 /* out = u^T a u, a (p, p), u (p, k) */
 static void project(int p, int k, const double *u, const double *a, double *out)
@@ -557,6 +562,27 @@ stair_status stair_branch_at_mean(stair_branch *b, double v, bool fine, stair_br
 {
     memset(point, 0, sizeof *point);
     return solve(b, (target_spec){.by_mean = true, .value = v}, fine, point);
+}
+
+bool stair_branch_sharpen(stair_branch *b, const stair_branch_point *point, double error, double wanted)
+{
+    stair_outer_rule *rule = &b->fine;
+    double noise = sqrt(fmax(0, error * error - point->bias * point->bias)), more = noise / (NOISE_SHARE * wanted);
+    bool sharper = false;
+    if (!(error > wanted) || (point->grid && point->replicates <= 2)) return false; /* equidistant nodes are no samples */
+    for (double left = point->bias; left > BIAS_SHARE * wanted && left > point->bias / MOST_NODES; left /= 2) {
+        rule->nodes *= 2;
+        sharper = true;
+    }
+    if (point->grid && more > 1 && rule->replicates < STAIR_MOST_REPLICATES) {
+        rule->replicates = (int)fmin(STAIR_MOST_REPLICATES, ceil(rule->replicates * more * more));
+        sharper = true;
+    }
+    for (double left = fmin(MOST_POINTS, pow(more, 1 / RATE)); left > M_SQRT2 && !point->grid; left /= 2) {
+        rule->points *= 2;
+        sharper = true;
+    }
+    return sharper;
 }
 
 /* On finer and finer grids until the leading eigenvalue is known to `precision`. */

@@ -43,7 +43,7 @@ static stair_status ask_channel(stair_context *context, const stair_denoiser *d,
 }
 
 stair_status stair_denoiser_evaluate(stair_context *context, stair_denoiser *d, uint64_t first, size_t n,
-                                     const double *labels, const double *omega, stair_denoised *result)
+                                     const double *labels, const double *omega, const double *drawn, stair_denoised *result)
 {
     size_t pm = (size_t)(d->model->info.indices * d->model->info.tokens),
            k = (size_t)d->model->info.label_size;
@@ -56,7 +56,7 @@ stair_status stair_denoiser_evaluate(stair_context *context, stair_denoiser *d, 
     stair_hidden_result out = {.logz = result->logz, .g = result->g, .dg = result->dg};
     if (d->hidden) {
         STAIR_TRY(stair_hidden_anchors(context, d->hidden, n, labels, result->anchors));
-        STAIR_TRY(stair_hidden_evaluate(context, d->hidden, n, result->anchors, omega, &out));
+        STAIR_TRY(stair_hidden_evaluate(context, d->hidden, n, result->anchors, omega, drawn, &out));
     } else {
         STAIR_TRY(stair_pair_anchors(context, d->pair, n, labels, result->anchors));
         STAIR_TRY(stair_pair_evaluate(context, d->pair, n, result->anchors, omega, &out));

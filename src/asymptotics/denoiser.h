@@ -27,7 +27,7 @@ stair_status stair_denoiser_create(stair_context *context, const stair_model *mo
                                    size_t nodes, uint64_t seed, stair_denoiser *denoiser);
 void stair_denoiser_destroy(stair_denoiser *denoiser);
 stair_status stair_denoiser_evaluate(stair_context *context, stair_denoiser *denoiser, uint64_t first,
-                                     size_t n, const double *labels, const double *omega,
+                                     size_t n, const double *labels, const double *omega, const double *drawn,
                                      stair_denoised *result);
 
 bool stair_denoiser_is_random(const stair_denoiser *denoiser); /* the seed matters */

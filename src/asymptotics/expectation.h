@@ -10,8 +10,6 @@
 #include "asymptotics/symmetry.h"
 
 #define STAIR_MOST_REPLICATES 64
-#define STAIR_BIAS_LEFT       0.1 /* of a correction for random hidden nodes.  It falls like 1/nodes, from 256 to 4096 within
-                                     6 %, so that what it leaves, the next order, is a tenth of it or less */
 #define STAIR_MOST_KERNEL     6 /* dimension of the subspace on which the operator is formed */
 
 typedef struct {
@@ -64,6 +62,9 @@ void stair_outer_f(const stair_outer *outer, int r, double *f); /* (P, P): E sum
 double stair_outer_logz(const stair_outer *outer, int r);
 /* out (kernel, kernel) = F(x): sum_ab E[G_ik,ab x_kl G_jl,ab] in the basis. */
 void stair_outer_apply(const stair_outer *outer, int r, const double *x, double *out);
+
+/* What a correction for the bias of random hidden nodes leaves, both relative. */
+double stair_bias_left(double correction);
 
 /* Standard error of the mean of n replicate values. */
 double stair_replicate_error(int n, const double *values);

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "asymptotics/hidden_follow.h"
 #include "asymptotics/hidden_nodes.h"
 #include "asymptotics/hidden_sums.h"
 #include "asymptotics/last_row.h"
@@ -31,10 +32,17 @@
 #define SPAN        8.0  /* fixed nodes cover [-SPAN, SPAN] */
 #define LEAST_FIXED 0.03 /* step below which fixed nodes, and STAIR_MOST_CELLS, would be too many */
 #define SAMPLES_PER_BLOCK 64
+#define SETS              64  /* of nodes that follow samples: their errors are alike for all, and go down with these */
+#define ALIKE             8   /* of them share the nodes of the last level */
+#define LEVELS            3
+#define FEWER             8   /* times, from level to level */
+#define AGREED            0.2 /* difference of log Z between halves of a first look that is usual */
 
 STAIR_HOT_TABLE(void, stair_hidden_moving,
                 (const stair_hidden_shape *shape, const stair_hidden_sample *sample, const double *w,
-                 const double *z, const double *log_weight, const double *factor, double *sums));
+                 const double *z, const double *sides, const double *log_weight, const double *factor, double *sums));
+STAIR_HOT_TABLE(void, stair_hidden_placed,
+                (const stair_hidden_follower *follower, bool around, const double *normal, double *u, double *sides, double *weight));
 STAIR_HOT_TABLE(void, stair_hidden_cached,
                 (const stair_hidden_shape *shape, const stair_hidden_sample *sample, size_t blocks,
                  const double *table, double *sums));
@@ -51,6 +59,8 @@ struct stair_hidden {
     bool flat;                          /* nothing known of the hidden rows: one table */
     double anchor[CELLS], steepest;
     stair_hidden_nodes nodes[HALVES];
+    bool follows;                                 /* nodes follow samples: */
+    stair_hidden_nodes following[SETS][LEVELS][HALVES]; /* for a first look, usually, and where that is too few */
     double *table[HALVES];       /* flat: (blocks, 1 + M*M + dim, 64) */
     stair_hidden_plane
         plane[HALVES]; /* two coordinates, not flat, if not too fine: nodes that stay where they are */
@@ -123,6 +133,11 @@ static stair_status make_lattice(stair_context *context, stair_hidden *h, size_t
 {
     for (int half = 0; half < HALVES; half++)
         STAIR_TRY(stair_hidden_nodes_lattice(context, h->dim, nodes, seed, half, &h->nodes[half]));
+    for (int level = LEVELS - 1; level >= 0 && h->follows; level--, nodes = nodes / FEWER > STAIR_BLOCK ? nodes / FEWER : STAIR_BLOCK)
+        for (int set = 0; set < SETS; set += level == LEVELS - 1 ? ALIKE : 1)
+            for (int half = 0; half < HALVES; half++)
+                STAIR_TRY(stair_hidden_nodes_lattice(context, h->dim, nodes, seed + 1 + (uint64_t)(LEVELS * set + level), half,
+                                                     &h->following[set][level][half]));
     return STAIR_OK;
 }
 
@@ -176,6 +191,7 @@ stair_status stair_hidden_create(stair_context *context, const stair_model *mode
         h->variance[i] = cov[i * (p + 1)] + model->info.prenoise;
         if (i < p - 1) h->flat &= cov[i * (p + 1)] == 1;
     }
+    h->follows = !h->flat && stair_hidden_nodes_random(model) && stair_hidden_follow_fits(h->dim, m);
     stair_last_row_anchor(p - 1, m, h->anchor);
     stair_status status = build(context, h, fineness, nodes, seed);
     if (status != STAIR_OK) stair_hidden_destroy(hidden);
@@ -187,6 +203,7 @@ void stair_hidden_destroy(stair_hidden **hidden)
     if (!*hidden) return;
     for (int half = 0; half < HALVES; half++) {
         stair_hidden_nodes_destroy(&(*hidden)->nodes[half]);
+        for (int k = 0; k < SETS * LEVELS; k++) stair_hidden_nodes_destroy(&(*hidden)->following[k / LEVELS][k % LEVELS][half]);
         free((*hidden)->table[half]);
         free((*hidden)->plane[half].bounds);
     }
@@ -220,6 +237,35 @@ stair_status stair_hidden_anchors(stair_context *context, stair_hidden *h, size_
     return status;
 }
 
+/* Sums of one half where nodes follow the sample: one half of them around its posterior, the other all over the prior. */
+static void add_following(const stair_hidden *h, const stair_hidden_nodes *nodes, const stair_fibre *fibre,
+                          const stair_hidden_sample *sample, const stair_hidden_follower *follower, double *sums)
+{
+    double u[STAIR_LAST_ROOM], z[STAIR_LAST_ROOM], sides[STAIR_HIDDEN_ROWS * STAIR_BLOCK], weight[STAIR_BLOCK], share[STAIR_BLOCK];
+    for (int around = 0; around < 2; around++)
+        for (size_t b = 0; b < nodes->blocks; b++) {
+            stair_hidden_placed_table[stair_isa()](follower, around, nodes->place + b * STAIR_BLOCK * (size_t)h->dim, u, sides, share);
+            stair_fibre_map(fibre, 0, STAIR_BLOCK, u, z, weight);
+            for (int i = 0; i < STAIR_BLOCK; i++) weight[i] *= share[i] / (double)(nodes->blocks * STAIR_BLOCK);
+            stair_hidden_moving_table[stair_isa()](&h->shape, sample, z + (size_t)h->dim * STAIR_BLOCK, u, sides, NULL, weight, sums);
+        }
+}
+
+/* Sums of both halves.  How many nodes that takes is found out with others: halves that happen to agree would be no
+ * fair choice. */
+static void follow_sample(const stair_hidden *h, const stair_fibre *fibre, const stair_hidden_sample *sample, const double *drawn,
+                          size_t set, double (*sums)[STAIR_HIDDEN_SUMS])
+{
+    stair_hidden_follower follower;
+    stair_hidden_follow(fibre, sample, h->dim, h->m, h->variance, drawn, &follower);
+    double pilot[HALVES][STAIR_HIDDEN_SUMS] = {0};
+    for (int half = 0; half < HALVES; half++)
+        add_following(h, &h->following[set][0][half], fibre, sample, &follower, pilot[half]);
+    bool usual = fabs(log(pilot[0][0] / pilot[1][0])) < AGREED;
+    const stair_hidden_nodes *nodes = usual ? h->following[set][1] : h->following[set - set % ALIKE][2];
+    for (int half = 0; half < HALVES; half++) add_following(h, &nodes[half], fibre, sample, &follower, sums[half]);
+}
+
 /* Sums of one half where the nodes move with omega: the model maps them block by block. */
 static void add_moving(const stair_hidden *h, int half, const stair_fibre *fibre,
                        const stair_hidden_sample *sample, double *sums)
@@ -235,7 +281,7 @@ static void add_moving(const stair_hidden *h, int half, const stair_fibre *fibre
         }
         stair_fibre_map(fibre, 0, STAIR_BLOCK, u, z, weight);
         stair_hidden_moving_table[stair_isa()](&h->shape, sample, z + (size_t)h->dim * STAIR_BLOCK, u,
-                                               measure, weight, sums);
+                                               NULL, measure, weight, sums);
     }
 }
 
@@ -273,7 +319,7 @@ static void finish_part(const stair_hidden *h, double share, const double *sums,
 typedef struct {
     const stair_hidden *hidden;
     size_t n;
-    const double *anchors, *omega;
+    const double *anchors, *omega, *drawn;
     stair_hidden_result *result;
 } hidden_job;
 
@@ -289,7 +335,9 @@ static stair_status evaluate_one(stair_context *local, const hidden_job *job, st
     memcpy(sample.omega, omega + h->dim, sizeof(double) * (size_t)h->m);
     bool fixed = h->plane[0].nodes;
     if (!h->flat && !fixed) STAIR_TRY(stair_last_row_open_at(local, h->model, h->anchor, sample.x, fibre));
-    for (int half = 0; half < HALVES; half++) {
+    bool following = h->follows && job->drawn;
+    if (following) follow_sample(h, fibre, &sample, job->drawn + i * pm, i % SETS, sums + 1);
+    for (int half = 0; half < HALVES && !following; half++) {
         if (h->flat)
             stair_hidden_cached_table[stair_isa()](&h->shape, &sample, h->nodes[half].blocks, h->table[half],
                                                    sums[1 + half]);
@@ -323,9 +371,9 @@ static stair_status evaluate_block(void *user, size_t block, int thread, stair_c
 }
 
 stair_status stair_hidden_evaluate(stair_context *context, const stair_hidden *hidden, size_t n,
-                                   const double *anchors, const double *omega, stair_hidden_result *result)
+                                   const double *anchors, const double *omega, const double *drawn, stair_hidden_result *result)
 {
-    hidden_job job = {.hidden = hidden, .n = n, .anchors = anchors, .omega = omega, .result = result};
+    hidden_job job = {.hidden = hidden, .n = n, .anchors = anchors, .omega = omega, .drawn = drawn, .result = result};
     return stair_parallel(context, (n + SAMPLES_PER_BLOCK - 1) / SAMPLES_PER_BLOCK, evaluate_block, &job);
 }
 

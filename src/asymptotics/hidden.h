@@ -32,10 +32,11 @@ double stair_hidden_steepest(const stair_hidden *hidden);
 bool stair_hidden_is_random(const stair_hidden *hidden); /* the seed matters */
 
 /* anchors (n, M): the last row that gives the label when the hidden rows stand at the anchor; omega (n, P,
- * M). */
+ * M); drawn (n, P, M): Z of the samples, or NULL. */
 stair_status stair_hidden_anchors(stair_context *context, stair_hidden *hidden, size_t n,
                                   const double *labels, double *anchors);
 stair_status stair_hidden_evaluate(stair_context *context, const stair_hidden *hidden, size_t n,
-                                   const double *anchors, const double *omega, stair_hidden_result *result);
+                                   const double *anchors, const double *omega, const double *drawn,
+                                   stair_hidden_result *result);
 
 #endif

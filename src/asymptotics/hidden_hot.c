@@ -8,11 +8,15 @@
 #include "core/lanes.h"
 #include "asymptotics/hidden_sums.h"
 
+#define MOST_RATIO  600.0 /* logarithm of a ratio of densities, */
+#define LEAST_RATIO -25.0 /* beside 1 */
 #define NEGLIGIBLE 14.0 /* cells whose exponents stay that far below the largest do not count */
 
 void STAIR_HOT(stair_hidden_moving)(const stair_hidden_shape *shape, const stair_hidden_sample *sample,
-                                    const double *w, const double *z, const double *log_weight,
-                                    const double *factor, double *sums);
+                                    const double *w, const double *z, const double *sides,
+                                    const double *log_weight, const double *factor, double *sums);
+void STAIR_HOT(stair_hidden_placed)(const stair_hidden_follower *f, bool around, const double *normal, double *u, double *sides,
+                                    double *weight);
 void STAIR_HOT(stair_hidden_cached)(const stair_hidden_shape *shape, const stair_hidden_sample *sample,
                                     size_t blocks, const double *table, double *sums);
 void STAIR_HOT(stair_hidden_window)(const stair_hidden_plane *plane, const stair_hidden_sample *sample,
@@ -20,7 +24,7 @@ void STAIR_HOT(stair_hidden_window)(const stair_hidden_plane *plane, const stair
 
 /* acc: [0] mass, then m + m(m+1)/2 for each row, the last row first */
 LANES_INLINE void accumulate(const int m, const int rows, const stair_hidden_sample *sample, const lanes *w,
-                             const lanes *z, lanes log_weight, lanes factor, lanes *acc)
+                             const lanes *z, const lanes *side, lanes log_weight, lanes factor, lanes *acc)
 {
     lanes r[2 * STAIR_HIDDEN_TOKENS], plus = lanes_set(0), minus = lanes_set(0);
     for (int t = 0; t < m; t++) {
@@ -42,11 +46,13 @@ LANES_INLINE void accumulate(const int m, const int rows, const stair_hidden_sam
     for (int t = 0; t < m; t++)
         for (int s = 0; s <= t; s++) acc[at++] += plus * r[t] * r[s] + minus * r[m + t] * r[m + s];
     for (int k = 0; k < rows; k++) {
-        lanes x[STAIR_HIDDEN_TOKENS];
-        for (int t = 0; t < m; t++) x[t] = z[k * m + t] - sample->hidden[k * m + t];
+        const lanes *u = z + k * m;
+        const double *mean = sample->hidden + k * m;
+        lanes x[STAIR_HIDDEN_TOKENS], rest = side ? both * (1 - side[k] * side[k]) : lanes_set(0);
+        for (int t = 0; t < m; t++) x[t] = (side ? side[k] * u[t] : u[t]) - mean[t];
         for (int t = 0; t < m; t++) acc[at++] += both * x[t];
         for (int t = 0; t < m; t++)
-            for (int s = 0; s <= t; s++) acc[at++] += both * x[t] * x[s];
+            for (int s = 0; s <= t; s++) acc[at++] += both * x[t] * x[s] + (side ? rest * u[t] * u[s] : rest);
     }
 }
 
@@ -56,29 +62,113 @@ LANES_INLINE void store(const stair_hidden_shape *shape, const lanes *acc, doubl
 }
 
 LANES_INLINE void add_block(const int m, const stair_hidden_shape *shape, const stair_hidden_sample *sample,
-                            const double *w, const double *z, const double *log_weight, const double *factor,
-                            lanes *acc)
+                            const double *w, const double *z, const double *sides, const double *log_weight,
+                            const double *factor, lanes *acc)
 {
     for (int i = 0; i < STAIR_BLOCK; i += LANES) {
         lanes here[STAIR_HIDDEN_TOKENS], hidden[STAIR_HIDDEN_ROWS * STAIR_HIDDEN_TOKENS];
         for (int t = 0; t < m; t++) here[t] = lanes_load(w + (size_t)t * STAIR_BLOCK + i);
+        lanes side[STAIR_HIDDEN_ROWS];
         for (int k = 0; k < shape->rows * m; k++) hidden[k] = lanes_load(z + (size_t)k * STAIR_BLOCK + i);
-        accumulate(m, shape->rows, sample, here, hidden, lanes_load(log_weight + i), lanes_load(factor + i),
-                   acc);
+        for (int k = 0; k < shape->rows && sides; k++) side[k] = lanes_load(sides + (size_t)k * STAIR_BLOCK + i);
+        accumulate(m, shape->rows, sample, here, hidden, sides ? side : NULL,
+                   log_weight ? lanes_load(log_weight + i) : lanes_set(0), lanes_load(factor + i), acc);
     }
 }
 
 void STAIR_HOT(stair_hidden_moving)(const stair_hidden_shape *shape, const stair_hidden_sample *sample,
-                                    const double *w, const double *z, const double *log_weight,
-                                    const double *factor, double *sums)
+                                    const double *w, const double *z, const double *sides,
+                                    const double *log_weight, const double *factor, double *sums)
 {
     lanes acc[STAIR_HIDDEN_SUMS];
     for (int k = 0; k < shape->sums; k++) acc[k] = lanes_set(0);
     if (shape->tokens == 2)
-        add_block(2, shape, sample, w, z, log_weight, factor, acc);
+        add_block(2, shape, sample, w, z, sides, log_weight, factor, acc);
     else
-        add_block(shape->tokens, shape, sample, w, z, log_weight, factor, acc);
+        add_block(shape->tokens, shape, sample, w, z, sides, log_weight, factor, acc);
     store(shape, acc, sums);
+}
+
+/* x from what they were before the stiff ones gave way (sign -1), or back (1). */
+LANES_INLINE void give_way(const int dim, const int soft, const double *bend, double sign, lanes *x)
+{
+    for (int a = 0; a < soft; a++)
+        for (int b = 0; b <= a; b++) {
+            lanes product = sign * x[a] * x[b];
+            for (int i = soft; i < dim; i++) x[i] += *bend++ * product;
+        }
+}
+
+LANES_INLINE void put_around(const int dim, const int soft, const stair_hidden_follower *f, lanes *x, lanes *at)
+{
+    for (int k = 0; k < dim; k++) x[k] *= f->wider;
+    give_way(dim, soft, f->bend, -1, x);
+    for (int k = 0; k < dim; k++) {
+        at[k] = lanes_set(f->centre[k]);
+        for (int l = 0; l < dim; l++) at[k] += f->root[k * dim + l] * x[l];
+    }
+}
+
+/* |x|^2 of the nodes `at` with the signs of their rows from the bits of `mirror`. */
+LANES_INLINE lanes from_centre(const int m, const int dim, const int soft, const stair_hidden_follower *f, int mirror,
+                               const lanes *at)
+{
+    lanes x[STAIR_HIDDEN_DIM], away[STAIR_HIDDEN_DIM], square = lanes_set(0);
+    for (int k = 0; k < dim; k++) away[k] = (mirror >> k / m & 1 ? -at[k] : at[k]) - f->centre[k];
+    for (int k = 0; k < dim; k++) {
+        x[k] = lanes_set(0);
+        for (int l = 0; l < dim; l++) x[k] += f->whiten[k * dim + l] * away[l];
+    }
+    give_way(dim, soft, f->bend, 1, x);
+    for (int k = 0; k < dim; k++) square += x[k] * x[k];
+    return square;
+}
+
+/* With c = u.omega/v of each row: the prior of +-u is exp(-(|u|^2 + |omega|^2)/2v) 2 cosh c, and tanh c the mean sign. */
+LANES_INLINE void place_nodes(const int m, const int dim, const int soft, const stair_hidden_follower *f, bool around,
+                              const double *normal, double *u, double *sides, double *weight)
+{
+    const int rows = dim / m;
+    double narrow = 1 / (f->wider * f->wider);
+    for (int i = 0; i < STAIR_BLOCK; i += LANES) {
+        lanes at[STAIR_HIDDEN_DIM], x[STAIR_HIDDEN_DIM], far = lanes_set(f->log_ratio), fold = lanes_set(1), near = lanes_set(0);
+        for (int k = 0; k < dim; k++) x[k] = lanes_load(normal + (size_t)k * STAIR_BLOCK + i);
+        if (around)
+            put_around(dim, soft, f, x, at);
+        else
+            for (int k = 0; k < dim; k++) at[k] = f->mean[k] + f->deviation[k] * x[k];
+        for (int r = 0; r < rows; r++) {
+            lanes along = lanes_set(0);
+            for (int k = r * m; k < (r + 1) * m; k++) {
+                lanes size = at[k] * at[k] + f->mean[k] * f->mean[k];
+                far += 0.5 * f->inverse[k] * f->inverse[k] * size;
+                along += f->inverse[k] * f->inverse[k] * at[k] * f->mean[k];
+                lanes_store(u + (size_t)k * STAIR_BLOCK + i, at[k]);
+            }
+            lanes size = lanes_abs(along), small = lanes_exp_short(-2 * size);
+            far -= size;
+            fold *= 1 + small;
+            lanes side = (1 - small) / (1 + small);
+            lanes_store(sides + (size_t)r * STAIR_BLOCK + i, lanes_pick(along < 0, -side, side));
+        }
+#pragma GCC unroll 4
+        for (int mirror = 0; mirror < 1 << rows; mirror++) {
+            lanes ratio = far - 0.5 * narrow * from_centre(m, dim, soft, f, mirror, at);
+            if (lanes_any(ratio > LEAST_RATIO)) near += lanes_exp_short(lanes_min(ratio, lanes_set(MOST_RATIO)));
+        }
+        lanes_store(weight + i, fold / (fold + near));
+    }
+}
+
+/* Nodes u (dim, STAIR_BLOCK) from normal x; each stands for all signs of its rows: `sides` (rows, STAIR_BLOCK) are the means of
+ * these signs under the prior, and `weight` the prior of all of them in units of the density that nodes have there. */
+void STAIR_HOT(stair_hidden_placed)(const stair_hidden_follower *f, bool around, const double *normal, double *u, double *sides,
+                                    double *weight)
+{
+    if (f->tokens == 2 && f->dim == 4)
+        place_nodes(2, 4, 2, f, around, normal, u, sides, weight);
+    else
+        place_nodes(f->tokens, f->dim, f->soft, f, around, normal, u, sides, weight);
 }
 
 /* A block of the table: log weight, T (m, m), z (rows * m); w = T x. */
@@ -96,7 +186,7 @@ LANES_INLINE void add_tables(const int m, const int rows, const stair_hidden_sam
                 for (int s = 0; s < m; s++)
                     w[t] += lanes_load(table + (size_t)(1 + t * m + s) * STAIR_BLOCK + i) * sample->x[s];
             }
-            accumulate(m, rows, sample, w, hidden, lanes_load(table + i), lanes_set(1), acc);
+            accumulate(m, rows, sample, w, hidden, NULL, lanes_load(table + i), lanes_set(1), acc);
         }
 }
 

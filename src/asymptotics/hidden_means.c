@@ -35,11 +35,13 @@
 #define WIDTH_STEP        1.15  /* and of the width sqrt(v) / |dw/du| */
 #define MEAN_STEP         0.65  /* of means, in units of sqrt(q V) */
 #define WIDER             1.2   /* than its distribution: second moments have long tails */
-#define FEW_MEANS         8     /* of a lattice; for each of many labels */
+#define SETS              16    /* of random nodes, so that their errors go down together as well */
+#define MOST_FLIPS        4     /* signs of rows; lattices have that of all rows together already */
 #define NEGLIGIBLE        14.0f /* exponents that far below the largest do not count, */
 #define RANDOM_NEGLIGIBLE 10.0f /* and beside the noise of random nodes */
 #define MOST_TABLE        ((size_t)16 << 20) /* floats of A */
 #define LEAST_LAST        2.5e-3             /* v of the last row below which nodes and labels are too many */
+#define LEAST_RANDOM      5e-3  /* or random nodes near enough to the label too few: samples are cheaper */
 #define LEAST_HIDDEN      0.1   /* v of a hidden row below which few random nodes would be near its mean */
 #define LESS              0.95  /* of the fineness, until the table is not too large: the error shows it */
 #define FAR               1e-6f /* A below does not count */
@@ -72,11 +74,14 @@ struct stair_hidden_means {
     double steepest;
     uint64_t seed;
     stair_means_shape shape;
-    stair_means_nodes nodes; /* of both halves, one after the other */
-    size_t half;             /* nodes of the first */
+    int sets;                      /* of nodes; each label has one of them */
+    stair_means_nodes nodes[SETS]; /* of both halves, one after the other */
+    size_t half;                   /* nodes of the first */
     float *node_memory;
-    float *base;                     /* (nodes): the part of log A that is the node's alone */
+    float *base[SETS];               /* (nodes): the part of log A that is the node's alone */
     int dims, axis[STAIR_MEANS_DIM]; /* coordinates of hidden rows with overlap */
+    int flips;                       /* signs of these rows that each random node stands for */
+    int flipped[STAIR_MEANS_SUMS];   /* the bit of a flip that turns the sign of each sum, or 0 */
     size_t means, room;              /* and rounded up to whole spans */
     double *mean;                    /* (dims, room) */
     double *share;                   /* (room): zero beyond `means` */
@@ -106,42 +111,46 @@ bool stair_hidden_means_fit(stair_context *context, const stair_model *model, co
         hidden = fmin(hidden, 1 - q[i * (p + 1)] + model->info.prenoise);
     }
     bool few = stair_hidden_nodes_random(model)
-                   ? hidden > LEAST_HIDDEN
+                   ? last > LEAST_RANDOM && hidden > LEAST_HIDDEN
                    : known && table_estimate(hidden, last) < (double)MOST_TABLE / 2;
     return q[p * p - 1] > 0 && last > LEAST_LAST && few && stair_last_row_fits(context, model);
 }
 
 /* ---- nodes ------------------------------------------------------------------------------------ */
 
-static stair_status reserve_nodes(stair_context *context, stair_hidden_means *h, size_t count)
+static stair_status reserve_nodes(stair_context *context, stair_hidden_means *h, int sets, size_t count)
 {
     size_t arrays = (size_t)(1 + 4 + h->dim + 1);
     count = (count + STAIR_MEANS_SPAN - 1) / STAIR_MEANS_SPAN * STAIR_MEANS_SPAN;
-    h->nodes.count = count;
-    float *at = h->node_memory = calloc(count * arrays, sizeof(float));
+    h->sets = sets;
+    float *at = h->node_memory = calloc((size_t)sets * count * arrays, sizeof(float));
     if (!at) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
-    h->nodes.log_weight = at;
-    for (size_t i = 0; i < count; i++) at[i] = -1e30f;
-    for (int c = 0; c < 4; c++) h->nodes.t[c] = at += count;
-    for (int c = 0; c < h->dim; c++) h->nodes.u[c] = at += count;
-    h->base = at + count;
+    for (int k = 0; k < sets; k++, at += count) {
+        stair_means_nodes *nodes = &h->nodes[k];
+        nodes->count = count;
+        nodes->log_weight = at;
+        for (size_t i = 0; i < count; i++) at[i] = -1e30f;
+        for (int c = 0; c < 4; c++) nodes->t[c] = at += count;
+        for (int c = 0; c < h->dim; c++) nodes->u[c] = at += count;
+        h->base[k] = at += count;
+    }
     return STAIR_OK;
 }
 
 /* T and weights of the nodes [first, first + n), which have their u. */
-static void map_nodes(stair_hidden_means *h, const stair_last_row *last, size_t first, size_t n,
-                      double log_measure)
+static void map_nodes(const stair_last_row *last, size_t first, size_t n, double log_measure,
+                      stair_means_nodes *nodes)
 {
     double u[STAIR_MEANS_DIM * STAIR_BLOCK], t[4 * STAIR_BLOCK], weight[STAIR_BLOCK];
     for (size_t i = 0; i < n; i += STAIR_BLOCK) {
         size_t few = n - i < STAIR_BLOCK ? n - i : STAIR_BLOCK;
-        for (size_t c = 0; c < (size_t)h->dim; c++)
+        for (size_t c = 0; c < (size_t)last->dim; c++)
             for (size_t k = 0; k < STAIR_BLOCK; k++)
-                u[c * STAIR_BLOCK + k] = (double)h->nodes.u[c][first + i + (k < few ? k : 0)];
+                u[c * STAIR_BLOCK + k] = (double)nodes->u[c][first + i + (k < few ? k : 0)];
         stair_last_row_map(last, STAIR_BLOCK, u, t, weight);
         for (size_t k = 0; k < few; k++) {
-            h->nodes.log_weight[first + i + k] = (float)(log(weight[k]) + log_measure);
-            for (size_t c = 0; c < 4; c++) h->nodes.t[c][first + i + k] = (float)t[c * STAIR_BLOCK + k];
+            nodes->log_weight[first + i + k] = (float)(log(weight[k]) + log_measure);
+            for (size_t c = 0; c < 4; c++) nodes->t[c][first + i + k] = (float)t[c * STAIR_BLOCK + k];
         }
     }
 }
@@ -174,38 +183,42 @@ static stair_status make_plane(stair_context *context, stair_hidden_means *h, co
     double *room = malloc(3 * n * sizeof(double));
     if (!room) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
     stair_hidden_disc(radius, step, offset, false, n, room, room + n, room + 2 * n);
-    stair_status status = reserve_nodes(context, h, n);
+    stair_status status = reserve_nodes(context, h, 1, n);
     for (size_t i = 0; i < n && status == STAIR_OK; i++) {
-        h->nodes.u[0][i] = (float)room[i];
-        h->nodes.u[1][i] = (float)room[n + i];
+        h->nodes[0].u[0][i] = (float)room[i];
+        h->nodes[0].u[1][i] = (float)room[n + i];
     }
     free(room);
-    if (status == STAIR_OK) map_nodes(h, last, 0, n, 2 * log(step) - log(2 * M_PI * h->variance[0]));
-    h->half = h->nodes.count;
+    if (status == STAIR_OK) map_nodes(last, 0, n, 2 * log(step) - log(2 * M_PI * h->variance[0]), &h->nodes[0]);
+    h->half = h->nodes[0].count;
     return status;
 }
 
 /* u from N(0, 1 + prenoise), widened, for every row; A corrects for that and for the prior that a mean
  * leaves. */
+static void make_lattice(stair_hidden_means *h, const stair_last_row *last, int set, size_t half, size_t nodes)
+{
+    double shift[STAIR_MEANS_DIM], x[STAIR_MEANS_DIM];
+    stair_rng_uniforms(h->seed + 77, STAIR_RNG_SHIFT, HALVES * (uint64_t)set + half, h->dim, shift);
+    for (size_t i = half * nodes; i < (half + 1) * nodes; i++) {
+        stair_qmc_point(h->dim, nodes, i - half * nodes, shift, x);
+        for (int c = 0; c < h->dim; c++) {
+            double v = h->variance[c / 2], wide = (h->q[c / 2] + v) * WIDER * WIDER,
+                   u = sqrt(wide) * stair_qmc_normal(x[c]);
+            h->nodes[set].u[c][i] = (float)u;
+            h->base[set][i] += (float)(0.5 * u * u * (1 / wide - 1 / v) + 0.5 * log(wide / v));
+        }
+    }
+    map_nodes(last, half * nodes, nodes, -log((double)nodes), &h->nodes[set]);
+}
+
 static stair_status make_lattices(stair_context *context, stair_hidden_means *h, const stair_last_row *last,
                                   size_t nodes)
 {
-    double shift[STAIR_MEANS_DIM], x[STAIR_MEANS_DIM];
-    STAIR_TRY(reserve_nodes(context, h, HALVES * nodes));
+    STAIR_TRY(reserve_nodes(context, h, SETS, HALVES * nodes));
     h->half = nodes;
-    for (size_t half = 0; half < HALVES; half++) {
-        stair_rng_uniforms(h->seed + 77, STAIR_RNG_SHIFT, half, h->dim, shift);
-        for (size_t i = half * nodes; i < (half + 1) * nodes; i++) {
-            stair_qmc_point(h->dim, nodes, i - half * nodes, shift, x);
-            for (int c = 0; c < h->dim; c++) {
-                double v = h->variance[c / 2], wide = (h->q[c / 2] + v) * WIDER * WIDER,
-                       u = sqrt(wide) * stair_qmc_normal(x[c]);
-                h->nodes.u[c][i] = (float)u;
-                h->base[i] += (float)(0.5 * u * u * (1 / wide - 1 / v) + 0.5 * log(wide / v));
-            }
-        }
-        map_nodes(h, last, half * nodes, nodes, -log((double)nodes));
-    }
+    for (int set = 0; set < SETS; set++)
+        for (size_t half = 0; half < HALVES; half++) make_lattice(h, last, set, half, nodes);
     return STAIR_OK;
 }
 
@@ -223,7 +236,7 @@ static stair_status reserve_means(stair_context *context, stair_hidden_means *h,
 
 static stair_status fill_table(stair_context *context, stair_hidden_means *h)
 {
-    size_t count = h->nodes.count, size = count * h->room;
+    size_t count = h->nodes[0].count, size = count * h->room;
     double inverse = 0.5 / h->variance[0];
     float *at = h->table = malloc(size * sizeof(float));
     uint8_t *near = h->near = malloc(size / STAIR_MEANS_SPAN);
@@ -232,8 +245,8 @@ static stair_status fill_table(stair_context *context, stair_hidden_means *h)
         for (size_t i = 0; i < count; i++, near++) {
             *near = 0;
             for (size_t k = 0; k < STAIR_MEANS_SPAN; k++, at++) {
-                double a = (double)h->nodes.u[0][i] - h->mean[j + k],
-                       b = (double)h->nodes.u[1][i] - h->mean[h->room + j + k];
+                double a = (double)h->nodes[0].u[0][i] - h->mean[j + k],
+                       b = (double)h->nodes[0].u[1][i] - h->mean[h->room + j + k];
                 *at = j + k < h->means ? (float)exp(-inverse * (a * a + b * b)) : 0;
                 *near |= *at > FAR;
             }
@@ -254,29 +267,32 @@ static stair_status make_means(stair_context *context, stair_hidden_means *h, do
 
 static stair_status make_few_means(stair_context *context, stair_hidden_means *h)
 {
-    STAIR_TRY(reserve_means(context, h, h->dims ? FEW_MEANS : 1));
+    STAIR_TRY(reserve_means(context, h, h->dims ? (size_t)(STAIR_MEANS_SPAN / h->flips) : 1));
     for (size_t j = 0; j < h->means; j++) h->share[j] = 1.0 / (double)h->means;
     return STAIR_OK;
 }
 
-/* The lattice of means of one label: mean (dims, room), and for A in the units of stair_means_priors. */
-static void shift_means(const stair_hidden_means *h, uint64_t key, double *mean, float *scaled,
+/* The lattice of means of one label: mean (dims, room), and for A in the units of stair_means_priors.  Returns which
+ * nodes go with it. */
+static int shift_means(const stair_hidden_means *h, uint64_t key, double *mean, float *scaled,
                         float *constant)
 {
-    double shift[STAIR_MEANS_DIM], x[STAIR_MEANS_DIM];
-    stair_rng_uniforms(h->seed + 78, STAIR_RNG_SHIFT, key, h->dims, shift);
+    double shift[STAIR_MEANS_DIM + 1], x[STAIR_MEANS_DIM];
+    stair_rng_uniforms(h->seed + 78, STAIR_RNG_SHIFT, key, h->dims + 1, shift);
     for (size_t j = 0; j < h->room; j++) {
         double square = 0;
-        if (h->dims) stair_qmc_point(h->dims, h->means, j % h->means, shift, x);
+        if (h->dims) stair_qmc_even_point(h->dims, h->means, j % h->means, shift, x);
         for (int d = 0; d < h->dims; d++) {
             int row = h->axis[d] / 2;
             double value = sqrt(h->q[row]) * stair_qmc_normal(x[d]);
+            bool turned = (int)(j / h->means) % h->flips >> d / 2 & 1;
             mean[(size_t)d * h->room + j] = value;
-            scaled[(size_t)d * h->room + j] = (float)(value / h->variance[row]);
+            scaled[(size_t)d * h->room + j] = (float)((turned ? -value : value) / h->variance[row]);
             square += value * value / h->variance[row];
         }
         constant[j] = (float)(-0.5 * square);
     }
+    return (int)(shift[h->dims] * h->sets);
 }
 
 /* ---- making ----------------------------------------------------------------------------------- */
@@ -286,9 +302,13 @@ static void set_shape(stair_hidden_means *h)
     h->shape = (stair_means_shape){.dim = h->dim, .sums = 3};
     for (int row = 0; row < h->p - 1; row++) {
         h->shape.known[row] = h->q[row] > 0;
+        for (int t = 0; t < 2 && h->shape.known[row]; t++) {
+            h->flipped[h->shape.sums + t] = 1 << h->dims / 2;
+            h->axis[h->dims++] = 2 * row + t;
+        }
         h->shape.sums += h->shape.known[row] ? 2 : 3;
-        for (int t = 0; t < 2 && h->shape.known[row]; t++) h->axis[h->dims++] = 2 * row + t;
     }
+    for (h->flips = 1; h->random && h->flips < MOST_FLIPS && 2 * h->flips < 1 << h->dims / 2;) h->flips *= 2;
 }
 
 static stair_status build(stair_context *context, const stair_model *model, stair_hidden_means *h,
@@ -372,17 +392,18 @@ static double add_up(const stair_hidden_means *h, const means_job *job, size_t i
     stair_means_label label = {.x = {(float)job->anchors[2 * i], (float)job->anchors[2 * i + 1]},
                                .omega = {(float)job->omega[2 * i], (float)job->omega[2 * i + 1]},
                                .half_inverse = (float)(0.5 / v)};
-    float top = stair_means_exponents_table[isa](&h->nodes, &label, room->exponent);
-    if (h->random) shift_means(h, job->keys[i], room->mean, room->scaled, room->constant);
+    int set = h->random ? shift_means(h, job->keys[i], room->mean, room->scaled, room->constant) : 0;
+    const stair_means_nodes *nodes = &h->nodes[set];
+    float top = stair_means_exponents_table[isa](nodes, &label, room->exponent);
     for (int half = 0; half < h->halves; half++) {
-        size_t from = half ? h->half : 0, count = half ? h->nodes.count - h->half : h->half;
+        size_t from = half ? h->half : 0, count = half ? nodes->count - h->half : h->half;
         size_t n = stair_means_select_table[isa](
             count, room->exponent + from, top - (h->random ? RANDOM_NEGLIGIBLE : NEGLIGIBLE), room->list);
         for (size_t k = 0; k < n; k++) room->list[k] += (uint32_t)from;
-        stair_means_carry_table[isa](&h->shape, &h->nodes, &label, top, n, room->list, room->carried);
+        stair_means_carry_table[isa](&h->shape, nodes, &label, top, n, room->list, room->carried);
         if (h->random)
-            stair_means_priors_table[isa](h->dims, h->axis, h->base, h->room, room->scaled, room->constant,
-                                          &h->nodes, n, room->list, room->prior);
+            stair_means_priors_table[isa](h->dims, h->axis, h->base[set], h->room, room->scaled, room->constant,
+                                          nodes, n, room->list, room->prior);
         for (size_t j = 0; j < h->room; j += STAIR_MEANS_SPAN) {
             float *out = room->sums + ((size_t)half * h->room + j) * (size_t)sums;
             if (h->random) {
@@ -390,9 +411,9 @@ static double add_up(const stair_hidden_means *h, const means_job *job, size_t i
                 continue;
             }
             size_t few = stair_means_near_table[isa](
-                n, room->list, h->near + j / STAIR_MEANS_SPAN * h->nodes.count, room->places);
+                n, room->list, h->near + j / STAIR_MEANS_SPAN * nodes->count, room->places);
             stair_means_product_table[isa](sums, few, room->places, room->list, room->carried,
-                                           h->table + j * h->nodes.count, out);
+                                           h->table + j * nodes->count, out);
         }
     }
     return (double)top - log(2 * M_PI * v) + log(0.5);
@@ -440,6 +461,21 @@ static void add_mean(const means_job *job, size_t i, size_t j, const double *mea
     for (int c = 0; c < job->outer->count; c++) total[c] += correct * mass * room->features[c];
 }
 
+/* The sums of hidden mean j: T(u) is even in every row, so a node with rows turned and the mean as it is are the node as it is
+ * and the mean turned. */
+static void read_sums(const stair_hidden_means *h, const means_room *room, int half, size_t j, double *total)
+{
+    for (int s = 0; s < h->shape.sums; s++) {
+        total[s] = 0;
+        for (int flip = 0; flip < h->flips; flip++) {
+            size_t at = j + (size_t)flip * h->means, span = at / STAIR_MEANS_SPAN * STAIR_MEANS_SPAN;
+            double sum = (double)room->sums[((size_t)half * h->room + span) * (size_t)h->shape.sums +
+                                            (size_t)s * STAIR_MEANS_SPAN + at % STAIR_MEANS_SPAN];
+            total[s] += (flip & h->flipped[s] ? -sum : sum) / h->flips;
+        }
+    }
+}
+
 static void one_label(const means_job *job, size_t i, means_room *room)
 {
     const stair_hidden_means *h = job->means;
@@ -450,12 +486,7 @@ static void one_label(const means_job *job, size_t i, means_room *room)
     job->values->mass[i] = job->values->counts[i] = job->values->bias[i] = 0;
     memset(job->values->features + i * (size_t)count, 0, sizeof(double) * (size_t)count);
     for (size_t j = 0; j < h->means; j++) {
-        for (int half = 0; half < h->halves; half++)
-            for (int s = 0; s < sums; s++)
-                total[1 + half][s] =
-                    (double)room->sums[((size_t)half * h->room + j / STAIR_MEANS_SPAN * STAIR_MEANS_SPAN) *
-                                           (size_t)sums +
-                                       (size_t)s * STAIR_MEANS_SPAN + j % STAIR_MEANS_SPAN];
+        for (int half = 0; half < h->halves; half++) read_sums(h, room, half, j, total[1 + half]);
         if (!h->random) {
             add_mean(job, i, j, mean, h->share[j] * factor, 0, total[1], log_factor, room);
             continue;
@@ -488,7 +519,7 @@ static void free_rooms(int width, means_room *room)
 
 static means_room *make_rooms(const stair_hidden_means *h, int width, size_t numbers)
 {
-    size_t count = h->nodes.count, sums = (size_t)h->shape.sums, dims = (size_t)h->dims,
+    size_t count = h->nodes[0].count, sums = (size_t)h->shape.sums, dims = (size_t)h->dims,
            pm = 2 * (size_t)h->p;
     means_room *room = calloc((size_t)width, sizeof *room);
     for (int t = 0; room && t < width; t++) {

@@ -34,9 +34,10 @@
 #define LABEL_STEP    1.7  /* in units of the width sqrt(v) / steepest, per fineness */
 #define STEEPEST      2.0  /* where the channel answers and nothing is known of it */
 #define MOST_FINENESS 1.6  /* of the hidden nodes: errors of 1e-9 */
-#define NOISY_FINENESS 0.65 /* of labels where hidden nodes are random: finer grids drown in their noise */
+#define NOISY_FINENESS 0.65 /* of labels where hidden nodes are random: finer grids drown in their noise, but not what is cut */
 #define LEAST_NODES   1024
-#define FLAT_NODES    4    /* times fewer nodes do where nothing is known of the hidden rows */
+#define FEWER_NODES   8    /* times fewer nodes do where labels have different ones, */
+#define FLAT_NODES    4    /* and where nothing is known of the hidden rows */
 #define BEND          2.5  /* delta in units of sqrt(v/q) */
 #define MOST_BEND     1.0
 #define MOST_MEAN     8.0  /* standard deviations */
@@ -284,7 +285,7 @@ static stair_status ask_denoiser(stair_context *context, grid_job *job, size_t f
         memcpy(job->omega + i * pm, job->mean + (size_t)node->group * pm, pm * sizeof(double));
     }
     STAIR_TRY(stair_model_forward(context, job->model, n, job->z, job->labels));
-    STAIR_TRY(stair_denoiser_evaluate(context, &job->denoiser, first, n, job->labels, job->omega, &job->moments));
+    STAIR_TRY(stair_denoiser_evaluate(context, &job->denoiser, first, n, job->labels, job->omega, NULL, &job->moments));
     for (size_t i = 0; i < n; i++) {
         if (stair_fibre_open(context, job->labels + i * k, nothing, &job->fibre) == STAIR_OK)
             read_posterior(job, i, at_anchor(job, w));
@@ -354,11 +355,9 @@ static stair_status renew_posteriors(stair_context *context, grid_job *job, int 
     const stair_outer_rule *rule = job->rule;
     if (job->known) {
         stair_hidden_means_destroy(&job->hidden);
-        size_t fewer = rule->nodes / FLAT_NODES, nodes = !is_last_alone(job->p, job->overlap) ? rule->nodes
-                                                         : fewer > LEAST_NODES                ? fewer
-                                                                                              : LEAST_NODES;
-        return stair_hidden_means_create(context, job->model, job->overlap, job->fineness, nodes,
-                                         rule->seed, r, &job->hidden);
+        size_t fewer = rule->nodes / FEWER_NODES / (is_last_alone(job->p, job->overlap) ? FLAT_NODES : 1);
+        return stair_hidden_means_create(context, job->model, job->overlap, job->fineness,
+                                         fewer > LEAST_NODES ? fewer : LEAST_NODES, rule->seed, r, &job->hidden);
     }
     if (r && !(job->denoiser.hidden && stair_hidden_is_random(job->denoiser.hidden))) return STAIR_OK;
     stair_denoiser_destroy(&job->denoiser);
@@ -383,7 +382,7 @@ static stair_status replicate(stair_context *context, grid_job *job, int r)
     stair_status status = integrate(context, job);
     free(job->mean);
     job->mean = NULL;
-    job->out->bias += STAIR_BIAS_LEFT * fabs(job->correction) / job->size;
+    job->out->bias += job->correction / job->size;
     return status;
 }
 
@@ -405,7 +404,7 @@ static stair_status run(stair_context *context, grid_job *job)
         STAIR_TRY(replicate(context, job, r));
         for (int k = 0; k < out->count; k++) out->mean[k] += job->row[k] / out->replicates;
     }
-    out->bias /= out->replicates;
+    out->bias = stair_bias_left(out->bias / out->replicates);
     return STAIR_OK;
 }
 
@@ -422,7 +421,7 @@ stair_status stair_label_grid_evaluate(stair_context *context, const stair_model
     job->v = job->cov[p * p - 1] + model->info.prenoise;
     job->fineness = job->known && stair_hidden_nodes_random(model) ? fmin(NOISY_FINENESS, rule->fineness) : rule->fineness;
     job->mean_step = MEAN_STEP / job->fineness;
-    job->cut = CUT * pow(10, -4 * job->fineness * job->fineness);
+    job->cut = CUT * pow(10, -4 * rule->fineness * rule->fineness);
     stair_last_row_anchor(p - 1, m, job->anchor);
     stair_subspace_set(model, q, basis, &job->rest);
     job->features = malloc(sizeof(double) * (size_t)outer->count);

@@ -20,7 +20,7 @@
 #define MOST_ALPHA 1e3  /* no step is looked for beyond */
 #define SLACK     3e-3  /* by which alpha(v) may fall before it counts as a fold */
 #define SECANT    4
-#define MORE      2     /* times that the samples at a crossing may be multiplied by four */
+#define MORE      2     /* times that the rule at a crossing may be made more careful */
 
 typedef struct {
     double v, alpha, height; /* height: log(alpha * eigenvalue) */
@@ -138,12 +138,6 @@ static double crossing_error(const stair_branch_point *point, const crossing *c)
     return hypot(stair_replicate_error(point->replicates, by_replicate), point->bias);
 }
 
-/* Whether more samples could bring the error down to what was asked for: grids have two replicates. */
-static bool wants_samples(const staircase *s, const crossing *c)
-{
-    return c->error > s->options->precision && s->options->points == 0 && s->point->replicates > 2;
-}
-
 /* Secant steps from v on with the full rule, which gets more samples if it misses the error asked for. */
 static stair_status solve_crossing(staircase *s, double v, crossing *c)
 {
@@ -157,9 +151,8 @@ static stair_status solve_crossing(staircase *s, double v, crossing *c)
         before = c->at;
         c->error = crossing_error(s->point, c);
         if (k >= SECANT || c->at.height * c->at.height <= 0.05 * s->options->precision) {
-            if (more++ == MORE || !wants_samples(s, c)) return STAIR_OK;
-            s->b->fine.points *= 4;
-            s->b->fine.nodes *= 4;
+            if (more++ == MORE || s->options->points) return STAIR_OK;
+            if (!stair_branch_sharpen(s->b, s->point, c->error, s->options->precision)) return STAIR_OK;
             before.v = 0; /* of another rule */
         }
         v *= exp(fmax(-0.5, fmin(0.5, -c->at.height / c->slope)));
@@ -170,13 +163,12 @@ static stair_status solve_crossing(staircase *s, double v, crossing *c)
  * along the slopes. */
 static stair_status cross(staircase *s, walk_point above, walk_point below)
 {
-    crossing c;
+    crossing c = {0};
     STAIR_TRY(close_in(s, &above, &below, &c.alpha_slope, &c.slope));
-    size_t points = s->b->fine.points, nodes = s->b->fine.nodes;
+    stair_outer_rule rule = s->b->fine;
     stair_status status =
         solve_crossing(s, exp(log(above.v) + above.height / (above.height - below.height) * log(below.v / above.v)), &c);
-    s->b->fine.points = points;
-    s->b->fine.nodes = nodes;
+    s->b->fine = rule;
     STAIR_TRY(status);
     walk_point here = {.v = c.at.v * exp(-c.at.height / c.slope),
                        .alpha = exp(log(c.at.alpha) - c.alpha_slope / c.slope * c.at.height)};

@@ -9,6 +9,7 @@
  * Informed: from V = 1e-6 along the ratios state evolution itself selects.  With side information nothing is
  * ever unlearned and both starts iterate on all of Q. */
 #include "asymptotics/asymptotics.h"
+#include "asymptotics/hidden_nodes.h"
 #include "asymptotics/perfect.h"
 
 #include <math.h>
@@ -23,6 +24,7 @@
 #define LEAST_SAMPLES 512.0 /* for slopes along a branch to be of use */
 #define SCOUT    5e-3 /* and a precision that is always enough for that */
 #define LEAST_FINENESS 0.65
+#define NOISY_FINENESS 0.5   /* of the way, where hidden nodes are random */
 #define HONEST_FINENESS 0.87 /* of what is reported: coarser grids may agree with each other and be wrong */
 #define NODES       64.0 /* hidden nodes of half a rule, times the precision */
 #define LEAST_NODES 1024
@@ -87,6 +89,7 @@ void stair_branch_prepare(stair_branch *b, stair_context *context, const stair_m
     b->coarse = rule_for(o, fmin(0.1, fmax(SCOUT, COARSER * o->precision)),
                          o->replicates < COARSE_REPLICATES ? o->replicates : COARSE_REPLICATES);
     b->coarse.nodes = b->coarse.nodes > 4 * LEAST_NODES ? b->coarse.nodes / 4 : LEAST_NODES;
+    if (stair_hidden_nodes_random(model)) b->coarse.fineness = NOISY_FINENESS;
     b->side = o->side;
     b->tolerance = o->tolerance > 0 ? o->tolerance : 0.1 * o->precision;
     b->perfect = o->perfect;
@@ -187,8 +190,9 @@ static stair_status run(stair_branch *b, const stair_asymptotics_options *o, dou
     STAIR_TRY(informed ? stays_perfect(b, alpha, point) : STAIR_OK);
     if (strcmp(point->stop, "perfect") != 0) STAIR_TRY(climb(b, alpha, point));
     for (int round = 0; round < rounds && !strcmp(point->stop, "converged") && worst(p, point) > precision; round++) {
-        b->fine.points *= 4; /* the error asked for was missed: more samples, from where we are */
-        b->coarse.points *= 4;
+        size_t points = b->fine.points; /* the error asked for was missed: more samples, from where we are */
+        stair_branch_sharpen(b, point, worst(p, point), precision);
+        b->coarse.points *= b->fine.points / points;
         b->fine.fineness *= 1.1;
         STAIR_TRY(climb(b, alpha, point));
     }

@@ -27,6 +27,13 @@ void stair_qmc_point(int dim, uint64_t n, uint64_t i, const double *shift, doubl
     }
 }
 
+/* Multiples of the vector are odd, so that points i and i + n move by 1/2 in all coordinates, and the tent map turns that into
+ * 1 - u. */
+void stair_qmc_even_point(int dim, uint64_t n, uint64_t i, const double *shift, double *out)
+{
+    stair_qmc_point(dim, 2 * n, i, shift, out);
+}
+
 /* Rational starting value, then Newton steps on erfc. */
 double stair_qmc_normal(double p)
 {

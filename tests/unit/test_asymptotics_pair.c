@@ -65,7 +65,7 @@ static double distance(const stair_model *model, const double *v)
     assert_int_equal(stair_denoiser_create(context, model, &options, cov, 0.8, 1 << 13, 1, &denoiser),
                      STAIR_OK);
     assert_non_null(denoiser.pair);
-    assert_int_equal(stair_denoiser_evaluate(context, &denoiser, 0, SAMPLES, labels, omega, &nodes),
+    assert_int_equal(stair_denoiser_evaluate(context, &denoiser, 0, SAMPLES, labels, omega, NULL, &nodes),
                      STAIR_OK);
     for (int n = 0; n < SAMPLES; n++) {
         double here = fabs(logz3[3 * n] - logz[n]), gg = 0, dd = 0;

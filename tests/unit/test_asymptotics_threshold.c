@@ -45,13 +45,15 @@ static int steps_of(const char *spec, int most, double precision, stair_step *li
 #define SAMPLES 12
 #define MOST    9 /* P * M */
 
-static void compare_posteriors(const stair_model *model, const double *v, double tolerance)
+/* follow: hidden nodes may follow the samples. */
+static void compare_posteriors(const stair_model *model, const double *v, bool follow, double tolerance)
 {
     stair_model_info info = stair_model_describe(model);
     int p = info.indices, m = info.tokens, pm = p * m;
-    double cov[16] = {0}, z[MOST], normals[2 * MOST], omega[SAMPLES * MOST], labels[SAMPLES * 9], worst = 0;
+    double cov[16] = {0}, drawn[SAMPLES * MOST], normals[2 * MOST], omega[SAMPLES * MOST], labels[SAMPLES * 9], worst = 0;
     for (int i = 0; i < p; i++) cov[i * (p + 1)] = v[i];
     for (int n = 0; n < SAMPLES; n++) {
+        double *z = drawn + n * pm;
         stair_rng_normals(11, STAIR_RNG_POINTS, (uint64_t)n, 2 * pm, normals);
         for (int k = 0; k < pm; k++) {
             omega[n * pm + k] = sqrt(1 - v[k / m]) * normals[k];
@@ -67,9 +69,9 @@ static void compare_posteriors(const stair_model *model, const double *v, double
     assert_int_equal(stair_channel_evaluate(context, model, &options, 0, SAMPLES, labels, omega, 1, cov, &channel), STAIR_OK);
     stair_denoiser denoiser;
     stair_denoised nodes = {.logz = logz3, .g = g3, .dg = dg3, .error = error, .anchors = anchors};
-    assert_int_equal(stair_denoiser_create(context, model, &options, cov, 1.5, 1 << 14, 1, &denoiser), STAIR_OK);
+    assert_int_equal(stair_denoiser_create(context, model, &options, cov, 1.5, follow ? 1 << 17 : 1 << 14, 1, &denoiser), STAIR_OK);
     assert_non_null(denoiser.hidden);
-    assert_int_equal(stair_denoiser_evaluate(context, &denoiser, 0, SAMPLES, labels, omega, &nodes), STAIR_OK);
+    assert_int_equal(stair_denoiser_evaluate(context, &denoiser, 0, SAMPLES, labels, omega, follow ? drawn : NULL, &nodes), STAIR_OK);
     for (int n = 0; n < SAMPLES; n++) {
         worst = fmax(worst, fabs(logz3[3 * n] - logz[n]));
         for (int i = 0; i < pm; i++) { /* in units of the prior, inside the block of one index */
@@ -207,16 +209,22 @@ static void hidden_nodes_agree_with_the_channel(void **state)
     static const struct {
         const char *spec;
         double v[3], tolerance;
-    } cases[] = {{"attention:layers=2,skip=1", {1, 0.05}, 1e-4},
-                 {"attention:layers=2,skip=0.3", {1, 0.5}, 1e-4},
-                 {"attention:layers=2,skip=2", {0.4, 0.02}, 1e-4},
-                 {"attention:layers=2,skip=1,prenoise=0.01", {0.01, 1e-4}, 1e-4},
-                 {"attention:layers=3,skip=1", {1, 1, 0.5}, 0.05},
-                 {"attention:layers=2,tokens=3", {0.7, 0.4}, 0.05}};
-    for (int c = 0; c < 6; c++) {
+        bool follow;
+    } cases[] = {{"attention:layers=2,skip=1", {1, 0.05}, 1e-4, false},
+                 {"attention:layers=2,skip=0.3", {1, 0.5}, 1e-4, false},
+                 {"attention:layers=2,skip=2", {0.4, 0.02}, 1e-4, false},
+                 {"attention:layers=2,skip=1,prenoise=0.01", {0.01, 1e-4}, 1e-4, false},
+                 {"attention:layers=3,skip=1", {1, 1, 0.5}, 0.05, false},
+                 {"attention:layers=2,tokens=3", {0.7, 0.4}, 0.05, false},
+                 {"attention:layers=2,tokens=3", {0.7, 0.4}, 0.05, true},
+                 {"attention:layers=2,tokens=3", {0.3, 0.01}, 0.05, true},
+                 {"attention:layers=3,skip=1", {0.8, 1, 0.1}, 0.05, true},
+                 {"attention:layers=3,skip=1", {0.4, 0.5, 0.006}, 0.05, true},
+                 {"attention:layers=3,skip=1", {0.01, 0.013, 1e-4}, 0.05, true}};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         stair_model *model;
         assert_int_equal(stair_model_create(context, cases[c].spec, &model), STAIR_OK);
-        compare_posteriors(model, cases[c].v, cases[c].tolerance);
+        compare_posteriors(model, cases[c].v, cases[c].follow, cases[c].tolerance);
         stair_model_destroy(&model);
     }
 }
