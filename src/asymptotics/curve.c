@@ -28,7 +28,7 @@
 #define PRIOR       0.3
 #define DECAY       0.4
 #define FREE        10.0
-#define SHORT       0.75 /* of the way to perfect recovery: on branches that go less far, terms are smaller and fall faster in proportion */
+#define SHORT       0.75 /* of the way to perfect recovery: on shorter branches terms are smaller and fall faster */
 #define NO_SLOPE    1e-4
 #define LEAST_ERROR 1e-5 /* relative, of a node: what the fit can tell from zero */
 #define MOST_STEPS  16
@@ -38,8 +38,7 @@
 #define FINER       1.2 /* fineness from grid to grid, */
 #define FINER_GRIDS 4   /* at most so often, */
 #define GRID_SHARE  0.5 /* until the error is that part of what is wanted */
-#define SHARPER     1    /* times that random nodes or samples may be made more, */
-#define CLOSE       1.15 /* unless that would gain little */
+#define CLOSE       1.15 /* times what is wanted: more samples would gain little */
 #define NODE_SHARE  0.85 /* error of a node, relative to the error wanted of the fit */
 #define LEAST_RISE  0.5  /* of an overlap along a branch */
 #define LAST_REST   3.0 /* v of the last node before perfect recovery, in units of the precision */
@@ -295,10 +294,9 @@ static stair_status solve_node(stair_branch *b, const curve_branch *c, double v,
         b->fine.fineness *= FINER;
         STAIR_TRY(stair_branch_at_mean(b, v, true, point));
     }
-    for (int k = 0; k < SHARPER; k++) {
-        if (point->alpha_error < CLOSE * wanted || !stair_branch_sharpen(b, point, point->alpha_error / point->alpha, wanted / point->alpha)) break;
+    double error = point->alpha_error / point->alpha;
+    if (point->alpha_error > CLOSE * wanted && stair_branch_sharpen(b, point, error, wanted / point->alpha))
         STAIR_TRY(stair_branch_at_mean(b, v, true, point));
-    }
     b->fine = fine;
     read_node(c, p, point, node);
     return strcmp(point->stop, "converged") ? stair_fail(b->context, STAIR_UNSUPPORTED, "no fixed point with mean 1 - Q = %g", v)

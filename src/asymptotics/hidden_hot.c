@@ -151,7 +151,6 @@ LANES_INLINE void place_nodes(const int m, const int dim, const int soft, const 
             lanes side = (1 - small) / (1 + small);
             lanes_store(sides + (size_t)r * STAIR_BLOCK + i, lanes_pick(along < 0, -side, side));
         }
-#pragma GCC unroll 4
         for (int mirror = 0; mirror < 1 << rows; mirror++) {
             lanes ratio = far - 0.5 * narrow * from_centre(m, dim, soft, f, mirror, at);
             if (lanes_any(ratio > LEAST_RATIO)) near += lanes_exp_short(lanes_min(ratio, lanes_set(MOST_RATIO)));
