@@ -28,7 +28,7 @@
 #define PRIOR       0.3
 #define DECAY       0.4
 #define FREE        10.0
-#define SHORT       0.75 /* of the way to perfect recovery: on shorter branches terms are smaller and fall faster */
+#define SHORT       0.75 /* of the way to perfect recovery: on branches that go less far, terms are smaller and fall faster in proportion */
 #define NO_SLOPE    1e-4
 #define LEAST_ERROR 1e-5 /* relative, of a node: what the fit can tell from zero */
 #define MOST_STEPS  16
@@ -38,9 +38,9 @@
 #define FINER       1.2 /* fineness from grid to grid, */
 #define FINER_GRIDS 4   /* at most so often, */
 #define GRID_SHARE  0.5 /* until the error is that part of what is wanted */
-#define CLOSE       1.15 /* times what is wanted: more samples would gain little */
-#define NODE_SHARE  0.85 /* error of a node, relative to the error wanted of the fit */
-#define LEAST_RISE  0.5  /* of an overlap along a branch */
+#define SHARPER     1    /* times that random nodes or samples may be made more, */
+#define CLOSE       1.15 /* unless that would gain little */
+#define NODE_SHARE  0.9  /* error of a node, relative to the error wanted of the fit */
 #define LAST_REST   3.0 /* v of the last node before perfect recovery, in units of the precision */
 #define WIDENING    1.1
 #define BEYOND      1.05 /* the last branch is followed to that much more than the largest alpha */
@@ -266,37 +266,22 @@ static void read_node(const curve_branch *c, int p, const stair_branch_point *po
         for (int l = 0; l < d; l++) node->shape_error[k * d + l] = fmax(LEAST_ERROR, sqrt(relative[k] * relative[l]));
 }
 
-/* Where the branch was before: how steeply overlaps rise with alpha says how well alpha has to be known. */
-typedef struct {
-    double alpha, q[STAIR_SQUARE];
-    double slope; /* at least */
-} curve_place;
-
-static double steepness(int p, const curve_place *before, const stair_branch_point *point)
-{
-    double most = before->slope;
-    for (int i = 0; i < p && point->alpha > before->alpha; i++)
-        most = fmax(most, (point->q[i * (p + 1)] - before->q[i * (p + 1)]) / (point->alpha - before->alpha));
-    return most;
-}
-
-/* One fixed point, with an alpha that is good for overlaps to about `precision`: on finer grids, or with as many more samples
- * as that takes. */
-static stair_status solve_node(stair_branch *b, const curve_branch *c, double v, double precision, uint64_t seed,
-                               const curve_place *before, stair_branch_point *point, curve_node *node)
+/* One fixed point whose alpha has about the error `wanted`: on finer grids, or with as many more samples as that takes. */
+static stair_status solve_node(stair_branch *b, const curve_branch *c, double v, double wanted, uint64_t seed,
+                               stair_branch_point *point, curve_node *node)
 {
     stair_outer_rule fine = b->fine;
     int p = b->model->info.indices;
     b->fine.seed = b->coarse.seed = seed;
     STAIR_TRY(stair_branch_at_mean(b, v, true, point));
-    double wanted = NODE_SHARE * precision / steepness(p, before, point);
     for (int k = 0; k < FINER_GRIDS && point->replicates <= CHEAP && point->alpha_error > GRID_SHARE * wanted; k++) {
         b->fine.fineness *= FINER;
         STAIR_TRY(stair_branch_at_mean(b, v, true, point));
     }
-    double error = point->alpha_error / point->alpha;
-    if (point->alpha_error > CLOSE * wanted && stair_branch_sharpen(b, point, error, wanted / point->alpha))
+    for (int k = 0; k < SHARPER; k++) {
+        if (point->alpha_error < CLOSE * wanted || !stair_branch_sharpen(b, point, point->alpha_error / point->alpha, wanted / point->alpha)) break;
         STAIR_TRY(stair_branch_at_mean(b, v, true, point));
+    }
     b->fine = fine;
     read_node(c, p, point, node);
     return strcmp(point->stop, "converged") ? stair_fail(b->context, STAIR_UNSUPPORTED, "no fixed point with mean 1 - Q = %g", v)
@@ -393,15 +378,15 @@ static stair_status make_branch(curve_job *job, int k)
     int part = (int)ceil(NOISY_NODES * c->x_to / M_PI_2), inside = cheap ? MOST_NODES - 4 : part > FEWEST ? part : FEWEST;
     double first = cheap ? 0.5 : grids ? 1 : 1.5; /* where nodes are noisy they stay away from the step, which is known */
     double next = !last ? curve->steps[k + 1].alpha : c->limit > 0 ? c->limit : job->most_alpha;
-    double precision = job->options->points ? INFINITY : job->options->precision;
-    curve_place before = {.alpha = curve->steps[k].alpha, .slope = LEAST_RISE / fabs(next - curve->steps[k].alpha)};
-    memcpy(before.q, job->marks[k].q, sizeof before.q);
+    double most = 0; /* change of an overlap */
+    for (int i = 0; i < p; i++)
+        most = fmax(most, (last ? 1 : job->marks[k + 1].q[i * (p + 1)]) - job->marks[k].q[i * (p + 1)]);
+    double slope = fmax(0.1, most) / fabs(next - curve->steps[k].alpha);
+    double wanted = job->options->points ? INFINITY : NODE_SHARE * job->options->precision / slope;
     for (int i = 0; i < inside; i++) {
         double share = cheap ? 0.5 * (1 - cos(M_PI * (i + first) / inside)) : (i + first) / (inside + first - (last ? 1 : 0));
         uint64_t seed = job->options->seed + 7919 * (uint64_t)(16 * k + i + 1);
-        STAIR_TRY(solve_node(b, c, mean_at(c, c->x_to * share), precision, seed, &before, job->point, &node[count++]));
-        before.alpha = job->point->alpha;
-        memcpy(before.q, job->point->q, sizeof before.q);
+        STAIR_TRY(solve_node(b, c, mean_at(c, c->x_to * share), wanted, seed, job->point, &node[count++]));
     }
     c->from = curve->steps[k].alpha;
     bool good = fit_branch(c, count, node);
