@@ -126,8 +126,7 @@ static stair_status prepare_curve(evolve_job *job, const stair_model *model, con
     for (size_t a = 0; a < job->alphas; a++) most = fmax(most, o->alpha.values[a]);
     stair_status status = stair_curve_create(job->request->context, model, &how, most, &job->curve);
     if (status != STAIR_UNSUPPORTED) return status;
-    if (progress->shown)
-        fprintf(stderr, "\r\033[Kno curve (%s): every alpha is solved by itself\n", stair_context_message(job->request->context));
+    progress_note(progress, "no curve (%s): every alpha is solved by itself\n", stair_context_message(job->request->context));
     return STAIR_OK;
 }
 

@@ -2,6 +2,7 @@
 #include "progress.h"
 
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
@@ -77,6 +78,16 @@ void progress_stage(cli_progress *progress, double before, double share, double 
     progress->before = before;
     progress->share = share;
     progress->total = total;
+}
+
+void progress_note(const cli_progress *progress, const char *format, ...)
+{
+    va_list values;
+    if (!progress->shown) return;
+    va_start(values, format);
+    fputs("\r\033[K", stderr);
+    vfprintf(stderr, format, values);
+    va_end(values);
 }
 
 void progress_finish(cli_progress *progress)

@@ -16,7 +16,9 @@
 
 #define MEMORY     4    /* earlier iterates that Anderson mixing uses */
 #define MOST_MOVE  2.0  /* largest change of log Qhat in a step */
-#define DIFFERENCE 0.05 /* step of the Jacobian, in log Qhat */
+#define DIFFERENCE 0.05 /* step of the Jacobian, in log Qhat, */
+#define NOISY_DIFFERENCE 0.3 /* and of a map with random nodes, which are not quite the same on both sides of it */
+#define SLOPE_DOUBT 0.1 /* relative error of such a Jacobian */
 #define LEAST_LOG  -60.0
 #define LOST       -16.0 /* log Qhat of a direction that no longer counts as learned */
 #define LINEAR     1.0  /* times the tolerance: squares of a residual that Newton's step takes care of */
@@ -24,11 +26,6 @@
 #define FEWER_NODES 4    /* and hidden nodes */
 #define FINER      1.2   /* fineness from grid to grid at Q = 0 */
 #define FINEST     3.0
-#define NOISE_SHARE 0.9  /* of an error that is wanted, */
-#define BIAS_SHARE  0.4  /* and what all replicates may share */
-#define MOST_NODES  4    /* times more nodes at once, */
-#define MOST_POINTS 16.0 /* or samples */
-#define RATE        0.6  /* errors fall like samples^-RATE */
 
 /* out = u^T a u, a (p, p), u (p, k) */
 static void project(int p, int k, const double *u, const double *a, double *out)
@@ -365,14 +362,15 @@ static stair_status differentiate(stair_branch *b, stair_outer *outer, target_sp
     choose_directions(b, n);
     memcpy(y, b->y, sizeof y);
     STAIR_TRY(map_at(b, &b->coarse, outer, target, &base));
+    double step = outer->replicates > 2 ? NOISY_DIFFERENCE : DIFFERENCE;
     for (int k = 0; k < n->count; k++) {
-        for (int c = 0; c < cells; c++) b->y[c] = y[c] + DIFFERENCE * n->direction[k][c];
+        for (int c = 0; c < cells; c++) b->y[c] = y[c] + step * n->direction[k][c];
         STAIR_TRY(map_at(b, &b->coarse, outer, target, &moved));
         memcpy(b->y, y, sizeof y);
-        n->slope[k] = log(moved.alpha / base.alpha) / DIFFERENCE;
+        n->slope[k] = log(moved.alpha / base.alpha) / step;
         for (int i = 0; i < n->count; i++) {
             double slope = 0;
-            for (int c = 0; c < cells; c++) slope += n->direction[i][c] * (moved.image[c] - base.image[c]) / DIFFERENCE;
+            for (int c = 0; c < cells; c++) slope += n->direction[i][c] * (moved.image[c] - base.image[c]) / step;
             matrix[i * n->count + k] = (i == k) - slope;
         }
     }
@@ -465,8 +463,11 @@ static void spread(stair_branch *b, const stair_outer *outer, target_spec target
     memcpy(final, b->y, sizeof final);
     point->bias = outer->bias;
     point->grid = outer->grid;
+    double doubt = 0;
     if (target.by_mean) {
+        double evaluated = point->alpha;
         point->alpha = settle(b, outer, -1, target, n, final);
+        if (count > 2) doubt = SLOPE_DOUBT * fabs(point->alpha - evaluated);
         point->residual *= point->residual;
         memcpy(b->y, final, sizeof final);
         stair_branch_overlap(b, point->q);
@@ -481,7 +482,7 @@ static void spread(stair_branch *b, const stair_outer *outer, target_spec target
         for (int i = 0; i < p * p; i++) square[i] += (q[i] - point->q[i]) * (q[i] - point->q[i]);
     }
     memcpy(b->y, final, sizeof final);
-    point->alpha_error = hypot(stair_replicate_error(count, point->alpha_by_replicate), outer->bias * point->alpha);
+    point->alpha_error = hypot(doubt, hypot(stair_replicate_error(count, point->alpha_by_replicate), outer->bias * point->alpha));
     for (int i = 0; i < p * p; i++) point->q_error[i] = sqrt(square[i] / (count - 1) / count);
 }
 
@@ -562,27 +563,6 @@ stair_status stair_branch_at_mean(stair_branch *b, double v, bool fine, stair_br
 {
     memset(point, 0, sizeof *point);
     return solve(b, (target_spec){.by_mean = true, .value = v}, fine, point);
-}
-
-bool stair_branch_sharpen(stair_branch *b, const stair_branch_point *point, double error, double wanted)
-{
-    stair_outer_rule *rule = &b->fine;
-    double noise = sqrt(fmax(0, error * error - point->bias * point->bias)), more = noise / (NOISE_SHARE * wanted);
-    bool sharper = false;
-    if (!(error > wanted) || (point->grid && point->replicates <= 2)) return false; /* equidistant nodes are no samples */
-    for (double left = point->bias; left > BIAS_SHARE * wanted && left > point->bias / MOST_NODES; left /= 2) {
-        rule->nodes *= 2;
-        sharper = true;
-    }
-    if (point->grid && more > 1 && rule->replicates < STAIR_MOST_REPLICATES) {
-        rule->replicates = (int)fmin(STAIR_MOST_REPLICATES, ceil(rule->replicates * more * more));
-        sharper = true;
-    }
-    for (double left = fmin(MOST_POINTS, pow(more, 1 / RATE)); left > M_SQRT2 && !point->grid; left /= 2) {
-        rule->points *= 2;
-        sharper = true;
-    }
-    return sharper;
 }
 
 /* On finer and finer grids until the leading eigenvalue is known to `precision`. */

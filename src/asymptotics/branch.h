@@ -51,10 +51,6 @@ double stair_branch_mean(const stair_branch *b);             /* mean of them: v 
 stair_status stair_branch_at_alpha(stair_branch *b, double alpha, stair_branch_point *point);
 stair_status stair_branch_at_mean(stair_branch *b, double v, bool fine, stair_branch_point *point);
 
-/* Makes the full rule as careful as it takes to bring the relative error of `point`, part of which is its bias, from `error`
- * to `wanted`.  False where it is good enough already, or cannot be bettered. */
-bool stair_branch_sharpen(stair_branch *b, const stair_branch_point *point, double error, double wanted);
-
 /* Only the operator at Q = 0: on a grid of labels where that fits, else by sampling. */
 stair_status stair_branch_at_zero(stair_branch *b, double precision, stair_branch_point *point);
 

@@ -28,7 +28,7 @@
 #define PRIOR       0.3
 #define DECAY       0.4
 #define FREE        10.0
-#define SHORT       0.75 /* of the way to perfect recovery: on branches that go less far, terms are smaller and fall faster in proportion */
+#define SHORT       0.75 /* of the way to perfect recovery: where a branch ends before, terms are smaller in proportion */
 #define NO_SLOPE    1e-4
 #define LEAST_ERROR 1e-5 /* relative, of a node: what the fit can tell from zero */
 #define MOST_STEPS  16
@@ -38,9 +38,9 @@
 #define FINER       1.2 /* fineness from grid to grid, */
 #define FINER_GRIDS 4   /* at most so often, */
 #define GRID_SHARE  0.5 /* until the error is that part of what is wanted */
-#define SHARPER     1    /* times that random nodes or samples may be made more, */
-#define CLOSE       1.15 /* unless that would gain little */
+#define CLOSE       1.15 /* times what is wanted is near enough where it takes more samples */
 #define NODE_SHARE  0.9  /* error of a node, relative to the error wanted of the fit */
+#define MORE_NODES  4    /* one after the other where the fit is worst, until it is good */
 #define LAST_REST   3.0 /* v of the last node before perfect recovery, in units of the precision */
 #define WIDENING    1.1
 #define BEYOND      1.05 /* the last branch is followed to that much more than the largest alpha */
@@ -97,7 +97,8 @@ static double place(const curve_branch *c, double x) { return 2 * fmin(x, c->x_t
 static double mean_at(const curve_branch *c, double x) { return c->start * cos(x) * cos(x); }
 static double place_of(const curve_branch *c, double v) { return acos(sqrt(fmin(1, v / c->start))); }
 
-/* Least squares with a prior for the coefficients on a branch that goes `reach` of the way, the error enlarged where nodes miss the fit by more than theirs. */
+/* Least squares with a prior for the coefficients on a branch that goes `reach` of the way, the error enlarged where
+ * nodes miss the fit by more than theirs. */
 static void fit_nodes(double reach, int n, const double *z, const double *value, const double *error, curve_fit *fit)
 {
     double normal[TERMS * TERMS] = {0}, right[TERMS] = {0}, t[TERMS], chi = 0;
@@ -278,10 +279,9 @@ static stair_status solve_node(stair_branch *b, const curve_branch *c, double v,
         b->fine.fineness *= FINER;
         STAIR_TRY(stair_branch_at_mean(b, v, true, point));
     }
-    for (int k = 0; k < SHARPER; k++) {
-        if (point->alpha_error < CLOSE * wanted || !stair_branch_sharpen(b, point, point->alpha_error / point->alpha, wanted / point->alpha)) break;
+    double error = point->alpha_error / point->alpha;
+    if (point->alpha_error > CLOSE * wanted && stair_branch_sharpen(b, point, error, wanted / point->alpha))
         STAIR_TRY(stair_branch_at_mean(b, v, true, point));
-    }
     b->fine = fine;
     read_node(c, p, point, node);
     return strcmp(point->stop, "converged") ? stair_fail(b->context, STAIR_UNSUPPORTED, "no fixed point with mean 1 - Q = %g", v)
@@ -313,6 +313,23 @@ static bool fit_branch(curve_branch *c, int n, const curve_node *node)
             fit_nodes(c->x_to / M_PI_2, n, z, value, error, &c->shape[packed(k, l)]);
         }
     return grows(c);
+}
+
+/* Where on the branch, beyond `from` and up to alpha = `most`, the largest error of an overlap is, and that error. */
+static double worst_error(const curve_branch *c, int p, double from, double most, double *x)
+{
+    double error[STAIR_SQUARE], worst = 0;
+    for (int k = 1; k <= CHECKS; k++) {
+        double at = from + (c->x_to - from) * k / CHECKS;
+        if (alpha_at(c, at) > most) break;
+        overlap_errors(c, p, at, error);
+        for (int i = 0; i < p * p; i++)
+            if (error[i] > worst) {
+                worst = error[i];
+                *x = at;
+            }
+    }
+    return worst;
 }
 
 typedef struct {
@@ -383,13 +400,19 @@ static stair_status make_branch(curve_job *job, int k)
         most = fmax(most, (last ? 1 : job->marks[k + 1].q[i * (p + 1)]) - job->marks[k].q[i * (p + 1)]);
     double slope = fmax(0.1, most) / fabs(next - curve->steps[k].alpha);
     double wanted = job->options->points ? INFINITY : NODE_SHARE * job->options->precision / slope;
-    for (int i = 0; i < inside; i++) {
+    bool good = false;
+    double x = 0, nearest = c->x_to * first / (inside + first);
+    for (int i = 0; i < inside + MORE_NODES; i++) {
         double share = cheap ? 0.5 * (1 - cos(M_PI * (i + first) / inside)) : (i + first) / (inside + first - (last ? 1 : 0));
         uint64_t seed = job->options->seed + 7919 * (uint64_t)(16 * k + i + 1);
-        STAIR_TRY(solve_node(b, c, mean_at(c, c->x_to * share), wanted, seed, job->point, &node[count++]));
+        if (i < inside)
+            x = c->x_to * share;
+        else if (!good || job->options->points || worst_error(c, p, nearest, job->most_alpha, &x) <= job->options->precision)
+            break;
+        STAIR_TRY(solve_node(b, c, mean_at(c, x), wanted, seed, job->point, &node[count++]));
+        if (i >= inside - 1) good = fit_branch(c, count, node);
     }
     c->from = curve->steps[k].alpha;
-    bool good = fit_branch(c, count, node);
     c->to = !last ? curve->steps[k + 1].alpha : c->limit > 0 ? c->limit : alpha_at(c, c->x_to);
     return good ? STAIR_OK : stair_fail(job->context, STAIR_UNSUPPORTED, "alpha does not grow along branch %d", k + 1);
 }

@@ -32,11 +32,11 @@
 #define SPAN        8.0  /* fixed nodes cover [-SPAN, SPAN] */
 #define LEAST_FIXED 0.03 /* step below which fixed nodes, and STAIR_MOST_CELLS, would be too many */
 #define SAMPLES_PER_BLOCK 64
-#define SETS              64  /* of nodes that follow samples: their errors are alike for all, and go down with these */
-#define ALIKE             8   /* of them share the nodes of the last level */
-#define LEVELS            3
-#define FEWER             8   /* times, from level to level */
-#define AGREED            0.2 /* difference of log Z between halves of a first look that is usual */
+#define SETS     64  /* of nodes that follow samples: their errors are alike for all, and go down with these */
+#define LEVELS   5   /* of them: for a first look, then from fewest to all, twice as many from one to the next */
+#define LOOK     64  /* times fewer than all, for the first look */
+#define AGREED   0.1 /* difference of log Z between halves of a first look for which the fewest are enough, */
+#define DISAGREE 4   /* and from level to level so many times as much */
 
 STAIR_HOT_TABLE(void, stair_hidden_moving,
                 (const stair_hidden_shape *shape, const stair_hidden_sample *sample, const double *w,
@@ -59,8 +59,8 @@ struct stair_hidden {
     bool flat;                          /* nothing known of the hidden rows: one table */
     double anchor[CELLS], steepest;
     stair_hidden_nodes nodes[HALVES];
-    bool follows;                                 /* nodes follow samples: */
-    stair_hidden_nodes following[SETS][LEVELS][HALVES]; /* for a first look, usually, and where that is too few */
+    bool follows; /* nodes follow samples: */
+    stair_hidden_nodes following[SETS][LEVELS][HALVES];
     double *table[HALVES];       /* flat: (blocks, 1 + M*M + dim, 64) */
     stair_hidden_plane
         plane[HALVES]; /* two coordinates, not flat, if not too fine: nodes that stay where they are */
@@ -133,11 +133,21 @@ static stair_status make_lattice(stair_context *context, stair_hidden *h, size_t
 {
     for (int half = 0; half < HALVES; half++)
         STAIR_TRY(stair_hidden_nodes_lattice(context, h->dim, nodes, seed, half, &h->nodes[half]));
-    for (int level = LEVELS - 1; level >= 0 && h->follows; level--, nodes = nodes / FEWER > STAIR_BLOCK ? nodes / FEWER : STAIR_BLOCK)
-        for (int set = 0; set < SETS; set += level == LEVELS - 1 ? ALIKE : 1)
+    return STAIR_OK;
+}
+
+/* Levels with more nodes have fewer sets: so many share them. */
+static int alike(int level) { return level ? 1 << (level - 1) : 1; }
+
+static stair_status make_following(stair_context *context, stair_hidden *h, size_t nodes, uint64_t seed)
+{
+    for (int level = 0; level < LEVELS; level++) {
+        size_t all = nodes / (level ? (size_t)1 << (LEVELS - 1 - level) : LOOK), few = all > STAIR_BLOCK ? all : STAIR_BLOCK;
+        for (int set = 0; set < SETS; set += alike(level))
             for (int half = 0; half < HALVES; half++)
-                STAIR_TRY(stair_hidden_nodes_lattice(context, h->dim, nodes, seed + 1 + (uint64_t)(LEVELS * set + level), half,
+                STAIR_TRY(stair_hidden_nodes_lattice(context, h->dim, few, seed + 1 + (uint64_t)(LEVELS * set + level), half,
                                                      &h->following[set][level][half]));
+    }
     return STAIR_OK;
 }
 
@@ -171,8 +181,9 @@ static stair_status build(stair_context *context, stair_hidden *h, double finene
     double slope;
     STAIR_TRY(stair_last_row_open(context, h->model, &last));
     stair_last_row_slopes(&last, h->variance, &slope, &h->steepest);
-    stair_status status = h->dim == 2 ? make_plane(context, h, &last, slope, fineness)
-                                      : make_lattice(context, h, nodes, seed);
+    stair_status status = h->dim == 2  ? make_plane(context, h, &last, slope, fineness)
+                          : h->follows ? make_following(context, h, nodes, seed)
+                                       : make_lattice(context, h, nodes, seed);
     for (int half = 0; half < HALVES && h->flat && status == STAIR_OK; half++)
         status = fill_table(context, h, &last, half);
     stair_last_row_close(&last);
@@ -254,15 +265,17 @@ static void add_following(const stair_hidden *h, const stair_hidden_nodes *nodes
 /* Sums of both halves.  How many nodes that takes is found out with others: halves that happen to agree would be no
  * fair choice. */
 static void follow_sample(const stair_hidden *h, const stair_fibre *fibre, const stair_hidden_sample *sample, const double *drawn,
-                          size_t set, double (*sums)[STAIR_HIDDEN_SUMS])
+                          int set, double (*sums)[STAIR_HIDDEN_SUMS])
 {
     stair_hidden_follower follower;
     stair_hidden_follow(fibre, sample, h->dim, h->m, h->variance, drawn, &follower);
     double pilot[HALVES][STAIR_HIDDEN_SUMS] = {0};
     for (int half = 0; half < HALVES; half++)
         add_following(h, &h->following[set][0][half], fibre, sample, &follower, pilot[half]);
-    bool usual = fabs(log(pilot[0][0] / pilot[1][0])) < AGREED;
-    const stair_hidden_nodes *nodes = usual ? h->following[set][1] : h->following[set - set % ALIKE][2];
+    double apart = fabs(log(pilot[0][0] / pilot[1][0]));
+    int level = 1;
+    while (level < LEVELS - 1 && !(apart < AGREED)) apart /= DISAGREE, level++;
+    const stair_hidden_nodes *nodes = h->following[set - set % alike(level)][level];
     for (int half = 0; half < HALVES; half++) add_following(h, &nodes[half], fibre, sample, &follower, sums[half]);
 }
 
@@ -335,9 +348,8 @@ static stair_status evaluate_one(stair_context *local, const hidden_job *job, st
     memcpy(sample.omega, omega + h->dim, sizeof(double) * (size_t)h->m);
     bool fixed = h->plane[0].nodes;
     if (!h->flat && !fixed) STAIR_TRY(stair_last_row_open_at(local, h->model, h->anchor, sample.x, fibre));
-    bool following = h->follows && job->drawn;
-    if (following) follow_sample(h, fibre, &sample, job->drawn + i * pm, i % SETS, sums + 1);
-    for (int half = 0; half < HALVES && !following; half++) {
+    if (h->follows) follow_sample(h, fibre, &sample, (job->drawn ? job->drawn : job->omega) + i * pm, (int)(i % SETS), sums + 1);
+    for (int half = 0; half < HALVES && !h->follows; half++) {
         if (h->flat)
             stair_hidden_cached_table[stair_isa()](&h->shape, &sample, h->nodes[half].blocks, h->table[half],
                                                    sums[1 + half]);

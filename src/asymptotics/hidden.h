@@ -32,7 +32,7 @@ double stair_hidden_steepest(const stair_hidden *hidden);
 bool stair_hidden_is_random(const stair_hidden *hidden); /* the seed matters */
 
 /* anchors (n, M): the last row that gives the label when the hidden rows stand at the anchor; omega (n, P,
- * M); drawn (n, P, M): Z of the samples, or NULL. */
+ * M); drawn (n, P, M): Z of the samples, near which nodes are looked for, or NULL (then near omega). */
 stair_status stair_hidden_anchors(stair_context *context, stair_hidden *hidden, size_t n,
                                   const double *labels, double *anchors);
 stair_status stair_hidden_evaluate(stair_context *context, const stair_hidden *hidden, size_t n,

@@ -29,6 +29,11 @@
 #define NODES       64.0 /* hidden nodes of half a rule, times the precision */
 #define LEAST_NODES 1024
 #define MOST_NODES  262144.0
+#define NOISE_SHARE 0.9  /* of an error that is wanted, */
+#define BIAS_SHARE  0.4  /* and what all replicates may share */
+#define NODES_AT_ONCE  4    /* times more nodes, */
+#define POINTS_AT_ONCE 16.0 /* or samples */
+#define RATE        0.6  /* errors fall like samples^-RATE */
 
 stair_asymptotics_options stair_asymptotics_defaults(void)
 {
@@ -95,6 +100,27 @@ void stair_branch_prepare(stair_branch *b, stair_context *context, const stair_m
     b->perfect = o->perfect;
     b->most_steps = o->max_iterations;
     stair_branch_start(b);
+}
+
+bool stair_branch_sharpen(stair_branch *b, const stair_branch_point *point, double error, double wanted)
+{
+    stair_outer_rule *rule = &b->fine;
+    double noise = sqrt(fmax(0, error * error - point->bias * point->bias)), more = noise / (NOISE_SHARE * wanted);
+    bool sharper = false;
+    if (!(error > wanted) || (point->grid && point->replicates <= 2)) return false; /* equidistant nodes are no samples */
+    for (double left = point->bias; left > BIAS_SHARE * wanted && left > point->bias / NODES_AT_ONCE; left /= 2) {
+        rule->nodes *= 2;
+        sharper = true;
+    }
+    if (point->grid && more > 1 && rule->replicates < STAIR_MOST_REPLICATES) {
+        rule->replicates = (int)fmin(STAIR_MOST_REPLICATES, ceil(rule->replicates * more * more));
+        sharper = true;
+    }
+    for (double left = fmin(POINTS_AT_ONCE, pow(more, 1 / RATE)); left > M_SQRT2 && !point->grid; left /= 2) {
+        rule->points *= 2;
+        sharper = true;
+    }
+    return sharper;
 }
 
 void stair_branch_place(stair_branch *b, const double *q)

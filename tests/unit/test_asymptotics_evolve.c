@@ -174,6 +174,10 @@ static void curve_agrees_with_single_alphas(void **state)
         }
         assert_int_equal(alpha > 1, !strcmp(stop, "perfect"));
     }
+    assert_true(stair_curve_is_whole(curve));
+    stair_curve_destroy(&curve);
+    assert_int_equal(stair_curve_create(context, two, &how, 0.5, &curve), STAIR_OK);
+    assert_false(stair_curve_is_whole(curve));
     stair_curve_destroy(&curve);
     how.side = 0.1;
     assert_int_equal(stair_curve_create(context, two, &how, 1.2, &curve), STAIR_UNSUPPORTED);
