@@ -75,7 +75,7 @@ static stair_status one_replicate(void *user, size_t r, int thread, stair_contex
     (void)thread, (void)local;
     stair_rng_uniforms(job->seed + 1, STAIR_RNG_SHIFT, (uint64_t)r, 3 * size, shift);
     for (uint64_t i = 0; i < POINTS; i++) {
-        stair_qmc_point(3 * size, POINTS, i, shift, u);
+        (job->model->ops->even ? stair_qmc_even_point : stair_qmc_point)(3 * size, POINTS, i, shift, u);
         for (int k = 0; k < 3 * size; k++) u[k] = stair_qmc_normal(u[k]);
         one_point(job->model, job->root_q, job->root_v, u, &job->bayes[r], &job->plugin[r]);
     }
