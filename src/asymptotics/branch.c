@@ -14,18 +14,18 @@
 #include "asymptotics/point_fibre.h"
 #include "core/matrix.h"
 
-#define MEMORY     4    /* earlier iterates that Anderson mixing uses */
-#define MOST_MOVE  2.0  /* largest change of log Qhat in a step */
-#define DIFFERENCE 0.05 /* step of the Jacobian, in log Qhat, */
-#define NOISY_DIFFERENCE 0.3 /* and of a map with random nodes, which are not quite the same on both sides of it */
-#define SLOPE_DOUBT 0.1 /* relative error of such a Jacobian */
-#define LEAST_LOG  -60.0
-#define LOST       -16.0 /* log Qhat of a direction that no longer counts as learned */
-#define LINEAR     1.0  /* times the tolerance: squares of a residual that Newton's step takes care of */
-#define MIDDLE     8    /* times fewer samples, to come close to the solution of the full rule */
-#define FEWER_NODES 4    /* and hidden nodes */
-#define FINER      1.2   /* fineness from grid to grid at Q = 0 */
-#define FINEST     3.0
+#define MEMORY           4    /* earlier iterates that Anderson mixing uses */
+#define MOST_MOVE        2.0  /* largest change of log Qhat in a step */
+#define DIFFERENCE       0.05 /* step of the Jacobian, in log Qhat, */
+#define NOISY_DIFFERENCE 0.3  /* and of a map with random nodes, which are not quite the same at both its ends */
+#define SLOPE_DOUBT      0.1  /* relative error of such a Jacobian */
+#define LEAST_LOG        -60.0
+#define LOST             -16.0 /* log Qhat of a direction that no longer counts as learned */
+#define LINEAR           1.0   /* times the tolerance: squares of a residual that Newton's step takes care of */
+#define MIDDLE           8     /* times fewer samples, to come close to the solution of the full rule */
+#define FEWER_NODES      4     /* and hidden nodes */
+#define FINER            1.2   /* fineness from grid to grid at Q = 0 */
+#define FINEST           3.0
 
 /* out = u^T a u, a (p, p), u (p, k) */
 static void project(int p, int k, const double *u, const double *a, double *out)
@@ -463,11 +463,11 @@ static void spread(stair_branch *b, const stair_outer *outer, target_spec target
     memcpy(final, b->y, sizeof final);
     point->bias = outer->bias;
     point->grid = outer->grid;
-    double doubt = 0;
+    point->doubt = 0;
     if (target.by_mean) {
         double evaluated = point->alpha;
         point->alpha = settle(b, outer, -1, target, n, final);
-        if (count > 2) doubt = SLOPE_DOUBT * fabs(point->alpha - evaluated);
+        if (count > 2) point->doubt = SLOPE_DOUBT * fabs(log(point->alpha / evaluated));
         point->residual *= point->residual;
         memcpy(b->y, final, sizeof final);
         stair_branch_overlap(b, point->q);
@@ -482,7 +482,7 @@ static void spread(stair_branch *b, const stair_outer *outer, target_spec target
         for (int i = 0; i < p * p; i++) square[i] += (q[i] - point->q[i]) * (q[i] - point->q[i]);
     }
     memcpy(b->y, final, sizeof final);
-    point->alpha_error = hypot(doubt, hypot(stair_replicate_error(count, point->alpha_by_replicate), outer->bias * point->alpha));
+    point->alpha_error = hypot(stair_replicate_error(count, point->alpha_by_replicate), hypot(outer->bias, point->doubt) * point->alpha);
     for (int i = 0; i < p * p; i++) point->q_error[i] = sqrt(square[i] / (count - 1) / count);
 }
 

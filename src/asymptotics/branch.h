@@ -32,7 +32,8 @@ typedef struct {
 typedef struct {
     int replicates;
     bool grid;   /* of labels, and not samples */
-    double bias; /* relative error that all replicates may share */
+    double bias; /* relative error that all replicates may share, of f */
+    double doubt; /* and of alpha, from the slopes it was settled with */
     double alpha, alpha_error, alpha_by_replicate[STAIR_MOST_REPLICATES];
     double q[STAIR_SQUARE], q_error[STAIR_SQUARE]; /* (P, P) */
     stair_leading leading; /* of F on what is not learned */

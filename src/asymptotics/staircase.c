@@ -135,7 +135,7 @@ static double crossing_error(const stair_branch_point *point, const crossing *c)
         double lifted = log(point->alpha_by_replicate[r] * fmax(1e-300, point->leading.by_replicate[r]));
         by_replicate[r] = log(point->alpha_by_replicate[r]) - ratio * lifted;
     }
-    return hypot(stair_replicate_error(point->replicates, by_replicate), point->bias);
+    return hypot(stair_replicate_error(point->replicates, by_replicate), hypot(point->bias, point->doubt));
 }
 
 /* Secant steps from v on with the full rule, which gets more samples if it misses the error asked for. */

@@ -26,14 +26,14 @@
 #define LEAST_FINENESS 0.65
 #define NOISY_FINENESS 0.5   /* of the way, where hidden nodes are random */
 #define HONEST_FINENESS 0.87 /* of what is reported: coarser grids may agree with each other and be wrong */
-#define NODES       64.0 /* hidden nodes of half a rule, times the precision */
-#define LEAST_NODES 1024
-#define MOST_NODES  262144.0
-#define NOISE_SHARE 0.9  /* of an error that is wanted, */
-#define BIAS_SHARE  0.4  /* and what all replicates may share */
+#define NODES          64.0 /* hidden nodes of half a rule, times the precision */
+#define LEAST_NODES    1024
+#define MOST_NODES     262144.0
+#define NOISE_SHARE    0.9  /* of an error that is wanted, */
+#define BIAS_SHARE     0.4  /* and what all replicates may share */
 #define NODES_AT_ONCE  4    /* times more nodes, */
 #define POINTS_AT_ONCE 16.0 /* or samples */
-#define RATE        0.6  /* errors fall like samples^-RATE */
+#define RATE           0.6  /* errors fall like samples^-RATE */
 
 stair_asymptotics_options stair_asymptotics_defaults(void)
 {

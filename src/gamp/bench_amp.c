@@ -18,13 +18,13 @@
 #include "gamp/gamp.h"
 #include "train/runs.h"
 
-#define REPEATS    20
-#define X_BYTES    ((size_t)384 << 20) /* many times the last cache */
+#define REPEATS      20
+#define X_BYTES      ((size_t)384 << 20) /* many times the last cache */
 #define MOST_INDICES 2
-#define BANDWIDTH  0.8
-#define MEMORY     1.0 /* GB */
-#define MINUTES    3.0
-#define CROSS_RUNS 16
+#define BANDWIDTH    0.8
+#define MEMORY       1.0 /* GB */
+#define MINUTES      3.0
+#define CROSS_RUNS   16
 
 STAIR_HOT_TABLE(float, stair_products_read, (size_t count, const float *x));
 
@@ -137,7 +137,8 @@ static stair_status bench_pass(stair_context *context, int dim, int indices, sta
     double *memory =
         malloc((weights * (1 + STAIR_GAMP_BLOCKS) + (size_t)context->threads * row_room(&job.tiles, indices)) *
                sizeof(double));
-    double reading[REPEATS], cached[REPEATS], pass[REPEATS], ratio[REPEATS], gigabytes = (double)(samples * 2 * (size_t)dim * sizeof(float)) / 1e9;
+    double reading[REPEATS], cached[REPEATS], pass[REPEATS], ratio[REPEATS];
+    double gigabytes = (double)(samples * 2 * (size_t)dim * sizeof(float)) / 1e9;
     job.parts = stair_products_memory(weights * (size_t)context->threads * sizeof(float));
     stair_status status = x && memory && job.parts ? stair_tiles_draw(context, &job.tiles, x)
                                                    : stair_fail(context, STAIR_NO_MEMORY, "out of memory");
