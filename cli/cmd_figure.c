@@ -13,8 +13,8 @@
 #define DEFAULT_MODEL "attention:layers=2,tokens=2,rank=1,skip=1"
 #define MOST_STEPS    16
 #define MOST_INDICES  24
-#define MOST_POINTS   256
-#define BETWEEN       24  /* points from one step to the next */
+#define BETWEEN       48 /* points from one step to the next */
+#define MOST_POINTS   (MOST_STEPS * (BETWEEN + 2) + 2)
 
 typedef struct {
     cli_request *request;
