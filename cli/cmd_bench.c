@@ -191,8 +191,8 @@ const cli_command command_bench = {
     .summary = "Verify, then time: the channel in units of one vector exp, the staircase, GAMP",
     .details = "Costs are ratios to one exp of a vector loop timed in the same run, so they carry over\n"
                "from machine to machine; `exps needed` counts the integrand's own and `ratio` says how far\n"
-               "the cost is from it.  `curves` times the curves of overlaps, which takes minutes, for three\n"
-               "layers a quarter of an hour and more.  For amp, times of one iteration are split into products with\n"
+               "the cost is from it.  `curves` times the curves of overlaps, which takes ten minutes.\n"
+               "For amp, times of one iteration are split into products with\n"
                "X, drawing X, denoising and the rest (processor seconds), and reading X alone is timed beside.  The\n"
                "exit status is 1 when an error or a limit is missed.\n",
     .examples = "stair bench channel\nstair bench channel --points 64 --json\nstair bench staircase\nstair bench curves --threads 2\nstair bench amp --threads 2\n",
