@@ -283,6 +283,7 @@ static stair_status climb(staircase *s, int steps)
             if (!s->b->kernel) return STAIR_OK;
         }
         int before = *s->count;
+        if (!s->b->kernel) s->b->coarse.sampled = true; /* all that is asked is whether alpha falls, and one rule serves to the end */
         STAIR_TRY(walk(s, start, &found));
         if (!found && s->b->kernel) return never_learned(s);
         if (!found) return last_step(s, s->point->alpha);
