@@ -5,7 +5,6 @@
 #include "report.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -191,8 +190,9 @@ const cli_command command_evolve = {
     .details = "Uninformed is what message passing reaches with vanishing side information; informed starts\n"
                "from the truth.  Where they differ, learning is hard.  Errors: Bayes, plug-in (label of the\n"
                "mean), Gibbs (twice Bayes), weights (1 - |Q|^2/P).  --side gives side information lambda.\n"
-               "From 12 values of alpha on, those without knowledge are read off the branches between the\n"
-               "steps, each solved at a few places; where a branch folds back every alpha is solved.\n",
+               "From 12 values of alpha on, points are read off the branches between the steps, each solved\n"
+               "at a few places, those of the informed start only if the last branch ends in perfect recovery;\n"
+               "where a branch folds back every alpha is solved.\n",
     .examples = "stair evolve attention:layers=2,skip=1 --alpha 0.2:1.2:0.1\n"
                 "stair evolve attention:layers=2 --alpha 0.5 --set skip=0.5,1,2 --from uninformed --json\n",
     .options = names,

@@ -274,7 +274,7 @@ static void follow_sample(const stair_hidden *h, const stair_fibre *fibre, const
         add_following(h, &h->following[set][0][half], fibre, sample, &follower, pilot[half]);
     double apart = fabs(log(pilot[0][0] / pilot[1][0]));
     int level = 1;
-    while (level < LEVELS - 1 && !(apart < AGREED)) apart /= DISAGREE, level++;
+    for (double limit = AGREED; level < LEVELS - 1 && !(apart < limit); limit *= DISAGREE) level++;
     const stair_hidden_nodes *nodes = h->following[set - set % alike(level)][level];
     for (int half = 0; half < HALVES; half++) add_following(h, &nodes[half], fibre, sample, &follower, sums[half]);
 }

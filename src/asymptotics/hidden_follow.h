@@ -13,7 +13,7 @@
 /* Whether `dim` hidden coordinates of m tokens are few enough. */
 bool stair_hidden_follow_fits(int dim, int m);
 
-/* For a sample with an open fibre, whose hidden rows are `drawn` (dim); variance: of each row. */
+/* For a sample with an open fibre, from the hidden rows `drawn` (dim) on: its own, if they are known; variance: of each row. */
 void stair_hidden_follow(const stair_fibre *fibre, const stair_hidden_sample *sample, int dim, int m,
                          const double *variance, const double *drawn, stair_hidden_follower *follower);
 
