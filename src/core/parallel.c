@@ -1,4 +1,5 @@
-/* Blocks handed to POSIX threads through one atomic counter.
+/* Blocks handed to POSIX threads: a run of neighbours for each, so that what one fetches ahead is its own, and
+ * the last of another's run for whoever has finished.
  *
  * Every block below the lowest failing one is always run, so which error is reported does not
  * depend on timing.  Each thread has a context of its own; the winner's message is copied back. */
@@ -6,13 +7,20 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdint.h>
 #include <stdlib.h>
+
+/* Blocks first .. last-1 that are still to be run. */
+typedef struct {
+    uint32_t first, last;
+} run;
 
 typedef struct {
     stair_parallel_body *body;
     void *user;
     size_t blocks;
-    atomic_size_t next;
+    int width;
+    _Atomic run *runs;    /* per thread */
     atomic_size_t failed; /* lowest failing block so far */
     atomic_size_t done;
 } job;
@@ -39,12 +47,32 @@ static void run_block(worker *self, size_t block)
     while (block < lowest && !atomic_compare_exchange_weak(&shared->failed, &lowest, block)) {}
 }
 
+/* The first block of a thread's own run, or the last of another's. */
+static bool take(_Atomic run *from, bool own, size_t *block)
+{
+    run now = atomic_load(from);
+    while (now.first < now.last) {
+        run less = {now.first + own, now.last - !own};
+        if (atomic_compare_exchange_weak(from, &now, less)) {
+            *block = own ? now.first : less.last;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool next_block(const worker *self, size_t *block)
+{
+    const job *shared = self->shared;
+    for (int t = 0; t < shared->width; t++)
+        if (take(&shared->runs[(self->thread + t) % shared->width], t == 0, block)) return true;
+    return false;
+}
+
 static void *work(void *argument)
 {
     worker *self = argument;
-    for (;;) {
-        size_t block = atomic_fetch_add(&self->shared->next, 1);
-        if (block >= self->shared->blocks) return NULL;
+    for (size_t block; next_block(self, &block);) {
         run_block(self, block);
         size_t done = atomic_fetch_add(&self->shared->done, 1) + 1;
         /* only the calling thread carries a progress callback */
@@ -57,6 +85,7 @@ static void *work(void *argument)
             return NULL;
         }
     }
+    return NULL;
 }
 
 int stair_parallel_width(const stair_context *context, size_t blocks)
@@ -70,13 +99,18 @@ stair_status stair_parallel(stair_context *context, size_t blocks, stair_paralle
     int width = stair_parallel_width(context, blocks);
     worker *workers = calloc((size_t)width, sizeof *workers);
     pthread_t *threads = calloc((size_t)width, sizeof *threads);
-    if (!workers || !threads) {
+    _Atomic run *runs = calloc((size_t)width, sizeof *runs);
+    if (!workers || !threads || !runs) {
         free(workers);
         free(threads);
+        free(runs);
         return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
     }
-    job shared = {.body = body, .user = user, .blocks = blocks};
+    job shared = {.body = body, .user = user, .blocks = blocks, .width = width, .runs = runs};
     atomic_init(&shared.failed, SIZE_MAX);
+    for (int t = 0; t < width; t++)
+        atomic_init(&runs[t], ((run){(uint32_t)(blocks * (size_t)t / (size_t)width),
+                                     (uint32_t)(blocks * ((size_t)t + 1) / (size_t)width)}));
 
     int started = 1;
     for (int t = 0; t < width; t++)
@@ -96,5 +130,6 @@ stair_status stair_parallel(stair_context *context, size_t blocks, stair_paralle
         status = stair_fail(context, workers[first].status, "%s", workers[first].local.message);
     free(workers);
     free(threads);
+    free(runs);
     return status;
 }

@@ -17,8 +17,8 @@ STAIR_HOT_TABLE(void, stair_products_collect_f4,
                 (const stair_products *s, size_t rows, const float *x, const double *c, float *sum));
 STAIR_HOT_TABLE(void, stair_products_collect_f8,
                 (const stair_products *s, size_t rows, const double *x, const double *c, double *sum));
-STAIR_HOT_TABLE(void, stair_products_flush_f4, (size_t count, float *part, double *sum));
-STAIR_HOT_TABLE(void, stair_products_flush_f8, (size_t count, double *part, double *sum));
+STAIR_HOT_TABLE(void, stair_products_flush_f4, (size_t count, float *part, bool add, double *sum));
+STAIR_HOT_TABLE(void, stair_products_flush_f8, (size_t count, double *part, bool add, double *sum));
 
 void stair_products_project(const stair_products *s, size_t rows, const void *x, const void *w, double *z)
 {
@@ -28,28 +28,27 @@ void stair_products_project(const stair_products *s, size_t rows, const void *x,
         stair_products_project_f8_table[stair_isa()](s, rows, x, w, z);
 }
 
-void stair_products_clear(const stair_products *s, stair_products_sum *sum)
-{
-    size_t count = (size_t)s->indices * s->dim;
-    memset(sum->part, 0, count * (s->single ? sizeof(float) : sizeof(double)));
-    memset(sum->sum, 0, count * sizeof(double));
-    sum->rows = 0;
-}
-
-void stair_products_flush(const stair_products *s, stair_products_sum *sum)
+static void flush(const stair_products *s, stair_products_sum *sum)
 {
     size_t count = (size_t)s->indices * s->dim;
     if (s->single)
-        stair_products_flush_f4_table[stair_isa()](count, sum->part, sum->sum);
+        stair_products_flush_f4_table[stair_isa()](count, sum->part, sum->begun, sum->sum);
     else
-        stair_products_flush_f8_table[stair_isa()](count, sum->part, sum->sum);
+        stair_products_flush_f8_table[stair_isa()](count, sum->part, sum->begun, sum->sum);
     sum->rows = 0;
+    sum->begun = true;
+}
+
+void stair_products_finish(const stair_products *s, stair_products_sum *sum)
+{
+    flush(s, sum);
+    sum->begun = false;
 }
 
 void stair_products_collect(const stair_products *s, size_t rows, const void *x, const double *c,
                             stair_products_sum *sum)
 {
-    if (sum->rows && sum->rows + rows > STAIR_PRODUCTS_ROWS) stair_products_flush(s, sum);
+    if (sum->rows && sum->rows + rows > STAIR_PRODUCTS_ROWS) flush(s, sum);
     if (s->single)
         stair_products_collect_f4_table[stair_isa()](s, rows, x, c, sum->part);
     else

@@ -21,19 +21,19 @@ typedef struct {
 void stair_products_project(const stair_products *shape, size_t rows, const void *x, const void *w, double *z);
 
 /* Sums of X^T c: of the last rows in the element type of X, of all before in double. */
-#define STAIR_PRODUCTS_ROWS 128 /* most rows added in the element type */
+#define STAIR_PRODUCTS_ROWS 512 /* most rows added in the element type */
 typedef struct {
-    void *part;  /* (P, D) */
+    void *part;  /* (P, D), zero at first and after every flush */
     size_t rows; /* in `part` */
     double *sum; /* (P, D), the caller's */
+    bool begun;  /* something is in `sum` */
 } stair_products_sum;
 
-/* Zeroes sum->part and sum->sum. */
-void stair_products_clear(const stair_products *shape, stair_products_sum *sum);
+/* For a sum that begins with {.part, .sum}. */
 void stair_products_collect(const stair_products *shape, size_t rows, const void *x, const double *c,
                             stair_products_sum *sum);
-/* Leaves all of it in sum->sum. */
-void stair_products_flush(const stair_products *shape, stair_products_sum *sum);
+/* Leaves all of it in sum->sum, and the rest as before the first rows. */
+void stair_products_finish(const stair_products *shape, stair_products_sum *sum);
 
 /* Memory for what is streamed through, in large pages where the system has them: a walk down the rows then stays
  * within few of them.  For free(); NULL without memory. */

@@ -28,13 +28,13 @@ LANES_INLINE const REAL *NAME(dots)(int r, int q, bool fetch, const stair_produc
                                     const REAL *w, const REAL *ahead, double *z)
 {
     VECTOR sum[4][2];
-    const int across = 4 / r;
+    const int across = 4 / r, steps = r == 4 ? 2 : across;
     for (int k = 0; k < 4; k++)
         for (int p = 0; p < q; p++) sum[k][p] = (VECTOR){0};
     size_t dim = s->dim;
     int d = 0;
-    for (; d + across * WIDTH <= n; d += across * WIDTH)
-        for (int k = 0; k < across; k++) {
+    for (; d + steps * WIDTH <= n; d += steps * WIDTH)
+        for (int k = 0; k < steps; k++) {
             size_t at = (size_t)(d + k * WIDTH);
             VECTOR a[2];
             for (int p = 0; p < q; p++) a[p] = NAME(load)(w + (size_t)p * dim + at);
@@ -42,7 +42,7 @@ LANES_INLINE const REAL *NAME(dots)(int r, int q, bool fetch, const stair_produc
                 VECTOR b = NAME(load)(x + (size_t)i * dim + at);
                 LANES_HOLD(b);
                 if (fetch) ahead = NAME(fetch)(ahead);
-                for (int p = 0; p < q; p++) sum[i * across + k][p] += a[p] * b;
+                for (int p = 0; p < q; p++) sum[i * across + k % across][p] += a[p] * b;
             }
         }
     double total[4][2] = {{0}}; /* in a loop of its own: with the columns that are left it would not unroll */
@@ -113,8 +113,7 @@ LANES_INLINE const REAL *NAME(strip)(int q, bool fetch, const REAL *ahead, size_
 {
     VECTOR total[2][STRIP / WIDTH];
     for (int p = 0; p < q; p++)
-        for (int k = 0; k < STRIP / WIDTH; k++)
-            total[p][k] = NAME(load)(sum + (size_t)p * dim + (size_t)(k * WIDTH));
+        for (int k = 0; k < STRIP / WIDTH; k++) total[p][k] = (VECTOR){0};
     for (size_t r = 0; r < rows; r++)
         for (int k = 0; k < STRIP / WIDTH; k++) {
             VECTOR b = NAME(load)(x + r * dim + (size_t)(k * WIDTH));
@@ -123,8 +122,10 @@ LANES_INLINE const REAL *NAME(strip)(int q, bool fetch, const REAL *ahead, size_
             for (int p = 0; p < q; p++) total[p][k] += c[r * (size_t)q + (size_t)p] * b;
         }
     for (int p = 0; p < q; p++)
-        for (int k = 0; k < STRIP / WIDTH; k++)
-            NAME(store)(sum + (size_t)p * dim + (size_t)(k * WIDTH), total[p][k]);
+        for (int k = 0; k < STRIP / WIDTH; k++) {
+            REAL *at = sum + (size_t)p * dim + (size_t)(k * WIDTH);
+            NAME(store)(at, NAME(load)(at) + total[p][k]);
+        }
     return ahead;
 }
 
@@ -164,10 +165,9 @@ void STAIR_HOT(NAME(stair_products_collect))(const stair_products *s, size_t row
     }
 }
 
-void STAIR_HOT(NAME(stair_products_flush))(size_t count, REAL *part, double *sum)
+void STAIR_HOT(NAME(stair_products_flush))(size_t count, REAL *part, bool add, double *sum)
 {
-    for (size_t i = 0; i < count; i++) {
-        sum[i] += (double)part[i];
-        part[i] = 0;
-    }
+    for (size_t i = 0; i < count && add; i++) sum[i] += (double)part[i];
+    for (size_t i = 0; i < count && !add; i++) sum[i] = (double)part[i];
+    memset(part, 0, count * sizeof *part);
 }

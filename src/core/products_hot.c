@@ -18,8 +18,8 @@ void STAIR_HOT(stair_products_collect_f4)(const stair_products *s, size_t rows, 
                                           const double *c, float *sum);
 void STAIR_HOT(stair_products_collect_f8)(const stair_products *s, size_t rows, const double *x,
                                           const double *c, double *sum);
-void STAIR_HOT(stair_products_flush_f4)(size_t count, float *part, double *sum);
-void STAIR_HOT(stair_products_flush_f8)(size_t count, double *part, double *sum);
+void STAIR_HOT(stair_products_flush_f4)(size_t count, float *part, bool add, double *sum);
+void STAIR_HOT(stair_products_flush_f8)(size_t count, double *part, bool add, double *sum);
 float STAIR_HOT(stair_products_read)(size_t count, const float *x);
 
 /* A sum that does nothing but read: what a pass is measured against. */

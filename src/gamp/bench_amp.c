@@ -57,7 +57,6 @@ static stair_status multiply_block(void *user, size_t block, int thread, stair_c
     stair_products shape = stair_tile_products(tiles, job->indices);
     stair_products_sum sum = {.part = job->parts + (size_t)thread * weights, .sum = job->sums + block * weights};
     size_t lo, hi, most = stair_tile_samples(tiles);
-    stair_products_clear(&shape, &sum);
     stair_block_range(tiles, block, &lo, &hi);
     for (size_t first = lo; first < hi; first += most) {
         size_t n = hi - first < most ? hi - first : most;
@@ -65,7 +64,7 @@ static stair_status multiply_block(void *user, size_t block, int thread, stair_c
         stair_products_project(&shape, n * (size_t)tiles->tokens, x, job->own, rows);
         stair_products_collect(&shape, n * (size_t)tiles->tokens, x, rows, &sum);
     }
-    stair_products_flush(&shape, &sum);
+    stair_products_finish(&shape, &sum);
     job->seconds[block] = stair_thread_seconds() - begun;
     return STAIR_OK;
 }
@@ -143,6 +142,7 @@ static stair_status bench_pass(stair_context *context, int dim, int indices, sta
     stair_status status = x && memory && job.parts ? stair_tiles_draw(context, &job.tiles, x)
                                                    : stair_fail(context, STAIR_NO_MEMORY, "out of memory");
     if (status == STAIR_OK) {
+        memset(job.parts, 0, weights * (size_t)context->threads * sizeof(float));
         stair_gamp_draw_rows(1, STAIR_RNG_TEACHER, indices, dim, 1, memory);
         job.tiles.x = x;
         job.w = memory;

@@ -127,7 +127,6 @@ static stair_status pass_block(void *user, size_t block, int thread, stair_conte
     stair_products_sum total = {.part = room->part, .sum = s->sums + block * (size_t)s->p * (size_t)s->dim};
     size_t lo, hi, most = stair_tile_samples(tiles), cells = (size_t)(s->p * s->m);
     memset(sums, 0, sizeof *sums);
-    stair_products_clear(&shape, &total);
     stair_block_range(tiles, block, &lo, &hi);
     for (size_t first = lo; first < hi; first += most) {
         size_t n = hi - first < most ? hi - first : most;
@@ -147,7 +146,7 @@ static stair_status pass_block(void *user, size_t block, int thread, stair_conte
         sums->seconds[2] += denoised - projected;
         sums->seconds[0] += projected - drawn + stair_thread_seconds() - denoised;
     }
-    stair_products_flush(&shape, &total);
+    stair_products_finish(&shape, &total);
     return STAIR_OK;
 }
 
@@ -190,12 +189,14 @@ static scratch *make_scratch(int width, const stair_tiles *tiles, int indices)
     scratch *room = calloc((size_t)width, sizeof *room);
     for (int t = 0; room && t < width; t++) {
         room[t].tile = tiles->x ? NULL : malloc(stair_tile_bytes(tiles));
-        room[t].part = stair_products_memory((size_t)indices * (size_t)tiles->dim * sizeof(double));
+        size_t part = (size_t)indices * (size_t)tiles->dim * sizeof(double);
+        room[t].part = stair_products_memory(part);
         room[t].rows = malloc(n * (2 * cells + cells * cells + 1) * sizeof(double));
         if (!room[t].rows || !room[t].part || (!tiles->x && !room[t].tile)) {
             free_scratch(width, room);
             return NULL;
         }
+        memset(room[t].part, 0, part);
         room[t].omega = room[t].rows + n * cells;
         room[t].dg = room[t].omega + n * cells;
         room[t].error = room[t].dg + n * cells * cells;

@@ -53,8 +53,10 @@ stair_status stair_net_work_create(stair_context *context, const stair_net *net,
                              .scratch = doubles(scratch_size(net)),
                              .gradient = {.part = doubles(weights), .sum = doubles(weights)}};
     if (work->weights && work->z && work->grad_z && work->y && work->scratch && work->gradient.part &&
-        work->gradient.sum)
+        work->gradient.sum) {
+        memset(work->gradient.part, 0, weights * sizeof(double));
         return STAIR_OK;
+    }
     stair_net_work_destroy(work);
     return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
 }
@@ -210,7 +212,6 @@ double stair_net_loss(const stair_net *net, const stair_samples *samples, size_t
     double total = 0;
     int isa = stair_isa();
     stair_products shape = products_of(net);
-    if (gradient) stair_products_clear(&shape, &work->gradient);
     for (size_t block = first; block < last; block++) {
         const double *target = samples->y + block * (size_t)net->outputs * STAIR_GROUP;
         const double *weight = samples->weight + block * STAIR_GROUP;
@@ -226,7 +227,7 @@ double stair_net_loss(const stair_net *net, const stair_samples *samples, size_t
             stair_products_collect(&shape, shape.index_step, rows_of(net, samples, block), work->grad_z,
                                    &work->gradient);
     }
-    if (gradient) stair_products_flush(&shape, &work->gradient);
+    if (gradient) stair_products_finish(&shape, &work->gradient);
     return total;
 }
 
