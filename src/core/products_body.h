@@ -28,13 +28,13 @@ LANES_INLINE const REAL *NAME(dots)(int r, int q, bool fetch, const stair_produc
                                     const REAL *w, const REAL *ahead, double *z)
 {
     VECTOR sum[4][2];
-    const int across = 4 / r, steps = r == 4 ? 2 : across;
+    const int across = 4 / r;
     for (int k = 0; k < 4; k++)
         for (int p = 0; p < q; p++) sum[k][p] = (VECTOR){0};
     size_t dim = s->dim;
     int d = 0;
-    for (; d + steps * WIDTH <= n; d += steps * WIDTH)
-        for (int k = 0; k < steps; k++) {
+    for (; d + across * WIDTH <= n; d += across * WIDTH)
+        for (int k = 0; k < across; k++) {
             size_t at = (size_t)(d + k * WIDTH);
             VECTOR a[2];
             for (int p = 0; p < q; p++) a[p] = NAME(load)(w + (size_t)p * dim + at);
@@ -42,7 +42,7 @@ LANES_INLINE const REAL *NAME(dots)(int r, int q, bool fetch, const stair_produc
                 VECTOR b = NAME(load)(x + (size_t)i * dim + at);
                 LANES_HOLD(b);
                 if (fetch) ahead = NAME(fetch)(ahead);
-                for (int p = 0; p < q; p++) sum[i * across + k % across][p] += a[p] * b;
+                for (int p = 0; p < q; p++) sum[i * across + k][p] += a[p] * b;
             }
         }
     double total[4][2] = {{0}}; /* in a loop of its own: with the columns that are left it would not unroll */
@@ -107,7 +107,8 @@ void STAIR_HOT(NAME(stair_products_project))(const stair_products *s, size_t row
     }
 }
 
-/* sum (q, STRIP columns) += c^T x over `rows` rows; c (rows, q).  Returns how far `ahead` has come. */
+/* sum (q, STRIP columns) += c^T x over `rows` rows, added to each other before they are to `sum`; c (rows, q).
+ * Returns how far `ahead` has come. */
 LANES_INLINE const REAL *NAME(strip)(int q, bool fetch, const REAL *ahead, size_t rows, size_t dim,
                                      const REAL *x, const REAL *c, REAL *sum)
 {

@@ -1,0 +1,89 @@
+/* Blocks and threads: each block once, neighbours on one thread, nobody idle, the first failure reported. */
+#include "assert_close.h"
+#include "core/parallel.h"
+
+#include <stdatomic.h>
+#include <time.h>
+
+enum { MOST = 100 };
+
+typedef struct {
+    atomic_int times[MOST], done, breaks; /* breaks: blocks that do not follow their thread's last one */
+    size_t blocks, fails[2];              /* fails where they are below blocks */
+    size_t next[8];                       /* per thread: the neighbour of its last block */
+    bool wait, slow;                      /* the first block ends after all others; every one takes its time */
+} record;
+
+static stair_status note(void *user, size_t block, int thread, stair_context *local)
+{
+    const struct timespec pause = {.tv_nsec = 2000000};
+    record *r = user;
+    time_t begun = time(NULL);
+    atomic_fetch_add(&r->times[block], 1);
+    if (r->next[thread] && block != r->next[thread]) atomic_fetch_add(&r->breaks, 1);
+    r->next[thread] = block + 1;
+    if (r->slow) nanosleep(&pause, NULL);
+    while (r->wait && block == 0 && atomic_load(&r->done) + 1 < (int)r->blocks)
+        if (time(NULL) - begun > 20) return stair_fail(local, STAIR_FAILED, "the others are idle");
+    atomic_fetch_add(&r->done, 1);
+    if (block == r->fails[0] || block == r->fails[1])
+        return stair_fail(local, STAIR_FAILED, "block %zu", block);
+    return STAIR_OK;
+}
+
+static void every_block_runs_once(void **state)
+{
+    static const size_t counts[] = {0, 1, 2, 3, 31, 32, MOST};
+    (void)state;
+    for (int threads = 1; threads <= 8; threads++)
+        for (int k = 0; k < 7; k++) {
+            stair_context context = {.threads = threads};
+            record r = {.blocks = counts[k], .fails = {MOST, MOST}};
+            assert_int_equal(stair_parallel(&context, counts[k], note, &r), STAIR_OK);
+            for (size_t b = 0; b < MOST; b++) assert_int_equal(r.times[b], b < counts[k]);
+            if (threads == 1) assert_int_equal(r.breaks, 0);
+        }
+}
+
+static void a_thread_that_is_done_helps(void **state)
+{
+    (void)state;
+    stair_context context = {.threads = 2};
+    record r = {.blocks = MOST, .fails = {MOST, MOST}, .wait = true};
+    assert_int_equal(stair_parallel(&context, MOST, note, &r), STAIR_OK);
+    for (size_t b = 0; b < MOST; b++) assert_int_equal(r.times[b], 1);
+}
+
+/* Two threads that both have half of the work to do. */
+static void neighbours_run_on_one_thread(void **state)
+{
+    (void)state;
+    stair_context context = {.threads = 2};
+    record r = {.blocks = MOST, .fails = {MOST, MOST}, .slow = true};
+    assert_int_equal(stair_parallel(&context, MOST, note, &r), STAIR_OK);
+    assert_true(r.breaks < MOST / 4); /* help at the end, or for a thread that was held up */
+}
+
+static void the_first_failure_is_reported(void **state)
+{
+    (void)state;
+    for (int threads = 1; threads <= 3; threads++)
+        for (int repeat = 0; repeat < 20; repeat++) {
+            stair_context context = {.threads = threads};
+            record r = {.blocks = MOST, .fails = {17, 80}};
+            assert_int_equal(stair_parallel(&context, MOST, note, &r), STAIR_FAILED);
+            assert_string_equal(context.message, "block 17");
+            for (size_t b = 0; b <= 17; b++) assert_int_equal(r.times[b], 1);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_block_runs_once),
+        cmocka_unit_test(a_thread_that_is_done_helps),
+        cmocka_unit_test(neighbours_run_on_one_thread),
+        cmocka_unit_test(the_first_failure_is_reported),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
