@@ -10,7 +10,7 @@
 #include <string.h>
 
 #define MOST_STEPS 32
-enum { MODEL, KIND, ALPHA, ERROR, LEARNS, JUMP, EIGENVALUE, EIGENVALUE_ERROR, OVERLAP, DIRECTION, COLUMNS };
+enum { MODEL, KIND, ALPHA, ERROR, LEARNS, JUMP, EIGENVALUE, EIGENVALUE_ERROR, OVERLAP, OVERLAP_ERROR, DIRECTION, COLUMNS };
 
 typedef struct {
     double count, missed;
@@ -34,6 +34,8 @@ static void fill_columns(const stair_model_info *info, bool grid, cli_column *co
     columns[EIGENVALUE_ERROR] = (cli_column){.name = "eigenvalue_error", .where = IN_DATA};
     columns[OVERLAP] = (cli_column){.name = "overlap", .heading = "|Q| before", .where = IN_ALL, .digits = 4, .fixed = true,
                                     .rank = 1, .shape = {info->indices}};
+    columns[OVERLAP_ERROR] = (cli_column){.name = "overlap_error", .heading = "its error", .where = IN_ALL, .rank = 1,
+                                          .shape = {info->indices}};
     columns[DIRECTION] = (cli_column){.name = "direction", .where = IN_DATA, .rank = 1, .shape = {info->indices}};
 }
 
@@ -54,6 +56,7 @@ static stair_status write_step(cli_report *report, const char *model, const stai
         [EIGENVALUE] = {.real = weak ? step->eigenvalue : NAN},
         [EIGENVALUE_ERROR] = {.real = weak ? step->eigenvalue_error : NAN},
         [OVERLAP] = {.array = step->overlap},
+        [OVERLAP_ERROR] = {.array = step->overlap_error},
         [DIRECTION] = {.array = step->direction},
     };
     return report_row(report, cells);
@@ -129,8 +132,9 @@ const cli_command command_threshold = {
     .summary = "The whole staircase: every weak-recovery step, what it learns, perfect recovery",
     .details = "alpha is samples per dimension, each with its error.  A weak step is where alpha times the\n"
                "leading eigenvalue of the weak-recovery operator passes 1 on the branch already learned;\n"
-               "`direction` is the diagonal of its eigenvector.  --set skip=0.5,1,2 makes a grid; with --out\n"
-               "finished points are kept in FILE.state and --resume goes on from there.\n",
+               "`direction` is the diagonal of its eigenvector, `overlap` that of Q where the step begins.\n"
+               "--set skip=0.5,1,2 makes a grid; with --out finished points are kept in FILE.state and --resume\n"
+               "goes on from there.\n",
     .examples = "stair threshold attention:layers=2,skip=1\n"
                 "stair threshold attention:layers=2 --set skip=0.5,1,2 --steps 1 --json\n",
     .options = names,

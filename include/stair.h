@@ -204,7 +204,7 @@ typedef struct {
     double eigenvalue, eigenvalue_error; /* of the operator that loses stability; alpha times it is 1 */
     bool jump;                           /* the overlap jumps there */
     int learns[STAIR_MOST_LEARNS], learn_count; /* layers, or indices of a model without layers; from 1 */
-    double overlap[STAIR_MOST_LEARNS];   /* diagonal of Q where the step begins, (P) */
+    double overlap[STAIR_MOST_LEARNS], overlap_error[STAIR_MOST_LEARNS]; /* diagonal of Q where the step begins, (P) */
     double direction[STAIR_MOST_LEARNS]; /* diagonal of the leading eigenvector, (P), trace 1 */
 } stair_step;
 

@@ -82,6 +82,7 @@ static void describe(staircase *s, stair_step *step)
     name_learned(s->b->model, s->point->leading.x, step);
     for (int i = 0; i < p; i++) {
         step->overlap[i] = s->point->q[i * (p + 1)];
+        step->overlap_error[i] = s->point->q_error[i * (p + 1)];
         step->direction[i] = s->point->leading.x[i * (p + 1)];
     }
 }
@@ -124,18 +125,20 @@ static stair_status close_in(staircase *s, walk_point *above, walk_point *below,
 typedef struct {
     walk_point at;             /* close to it, solved with the full rule */
     double slope, alpha_slope; /* of the height and of log alpha, in log v */
-    double error;              /* relative, of alpha at the crossing */
+    double error, v_error;     /* relative, of alpha and of v at the crossing */
 } crossing;
 
-/* Every replicate crosses at its own alpha. */
-static double crossing_error(const stair_branch_point *point, const crossing *c)
+/* Every replicate crosses at its own alpha and v. */
+static void crossing_errors(const stair_branch_point *point, crossing *c)
 {
-    double by_replicate[STAIR_MOST_REPLICATES], ratio = c->alpha_slope / c->slope;
+    double alpha[STAIR_MOST_REPLICATES], v[STAIR_MOST_REPLICATES], shared = hypot(point->bias, point->doubt);
     for (int r = 0; r < point->replicates; r++) {
-        double lifted = log(point->alpha_by_replicate[r] * fmax(1e-300, point->leading.by_replicate[r]));
-        by_replicate[r] = log(point->alpha_by_replicate[r]) - ratio * lifted;
+        double height = log(point->alpha_by_replicate[r] * fmax(1e-300, point->leading.by_replicate[r]));
+        v[r] = -height / c->slope;
+        alpha[r] = log(point->alpha_by_replicate[r]) + c->alpha_slope * v[r];
     }
-    return hypot(stair_replicate_error(point->replicates, by_replicate), hypot(point->bias, point->doubt));
+    c->error = hypot(stair_replicate_error(point->replicates, alpha), shared);
+    c->v_error = hypot(stair_replicate_error(point->replicates, v), shared / c->slope);
 }
 
 /* Secant steps from v on with the full rule, which gets more samples if it misses the error asked for. */
@@ -149,7 +152,7 @@ static stair_status solve_crossing(staircase *s, double v, crossing *c)
             c->alpha_slope = log(c->at.alpha / before.alpha) / log(c->at.v / before.v);
         }
         before = c->at;
-        c->error = crossing_error(s->point, c);
+        crossing_errors(s->point, c);
         if (k >= SECANT || c->at.height * c->at.height <= 0.05 * s->options->precision) {
             if (more++ == MORE || s->options->points) return STAIR_OK;
             if (!stair_branch_sharpen(s->b, s->point, c->error, s->options->precision)) return STAIR_OK;
@@ -179,10 +182,23 @@ static stair_status cross(staircase *s, walk_point above, walk_point below)
         step->error = step->alpha * c.error;
         step->eigenvalue = 1 / step->alpha; /* at the crossing, a little beside the point just solved */
         for (int i = 0; i < s->b->model->info.indices; i++)
-            if (step->overlap[i] > 0) step->overlap[i] = 1 - (1 - step->overlap[i]) * here.v / c.at.v;
+            if (step->overlap[i] > 0) {
+                step->overlap[i] = 1 - (1 - step->overlap[i]) * here.v / c.at.v;
+                step->overlap_error[i] = hypot(step->overlap_error[i], (1 - step->overlap[i]) * c.v_error);
+            }
     }
     s->top = here;
     return STAIR_OK;
+}
+
+/* The overlap of a step whose place on the branch is only known to be next to a point of the walk. */
+static void nearby_overlap(const staircase *s, stair_step *step)
+{
+    int p = s->b->model->info.indices;
+    for (int i = 0; i < p; i++) {
+        step->overlap[i] = s->point->q[i * (p + 1)];
+        step->overlap_error[i] = step->overlap[i] > 0 ? (1 - step->overlap[i]) * (1 / RATIO - 1) : 0;
+    }
 }
 
 /* A jump lands where more is already unstable: that is learned at the same alpha. */
@@ -191,6 +207,7 @@ static void land(staircase *s)
     stair_step *step = new_step(s, "weak");
     if (!step) return;
     describe(s, step);
+    nearby_overlap(s, step);
     step->jump = true;
     step->alpha = s->top.alpha;
     step->error = s->point->alpha_error;
@@ -244,7 +261,7 @@ static stair_status last_step(staircase *s, double end_alpha)
         step->alpha = fold.alpha;
         step->error = s->point->alpha_error;
         step->jump = true;
-        for (int i = 0; i < model->info.indices; i++) step->overlap[i] = s->point->q[i * (model->info.indices + 1)];
+        nearby_overlap(s, step);
     }
     return STAIR_OK;
 }
