@@ -106,6 +106,7 @@ plant 'two hidden rows: shapes without their Jacobian' src/asymptotics/hidden_no
 plant 'two last rows: v with the wrong variance' src/asymptotics/pair.c 's|level \* level + 0.5 \* h->variance|level * level + h->variance|' "$pair"
 plant 'too few directions of the frame'         src/asymptotics/pair.c 's|define RESOLVED    1.75|define RESOLVED    0.3|; s|define FEW         3.0|define FEW         1.0|' "$pair"
 
+plant 'nested lines in no direction, noise on y'         src/model/fibre.c 's|fibre->outer\[0\] = 1;|fibre->outer[0] = 0;|' 'test_channel_rules rules_for_noise_on_y'
 plant 'products added to what was there before'     src/core/products.c 's|sum->begun = false;|sum->begun = true;|' test_gamp_tiles
 plant 'a thread that is done and does not help'      src/core/parallel.c 's|t < shared->width; t++|t < 1; t++|' test_parallel
 plant 'blocks that do not follow their neighbours'      src/core/parallel.c 's|% shared->width\], t == 0, block|% shared->width], t > 0, block|' test_parallel

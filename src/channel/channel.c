@@ -4,7 +4,7 @@
  *   head and tail  layered; where that does not converge, as below
  *   dim 1 to 4     lattice; where that does not converge, nested (dim 2) or sampling
  *   dim = 2, rough nested at once: a lattice would not notice what it misses at the singular set
- *   otherwise      sampling
+ *   otherwise      sampling; with noise on y also where there is too little of it for the others
  *
  * One thread serves a sample from beginning to end, so results cannot depend on their number. */
 #include <math.h>
@@ -15,6 +15,9 @@
 #include "channel/canonical.h"
 #include "channel/rules.h"
 #include "core/parallel.h"
+
+#define LATTICE_NOISE 0.2   /* on y: one error in a hundred is then above the one reported, at any precision */
+#define NESTED_NOISE  0.003 /* the same for the nested rule */
 
 #define SAMPLES_PER_BLOCK 32
 #define SAMPLING_FLOOR    0.02
@@ -150,14 +153,17 @@ static stair_rule_result run_rule(stair_worker *w, const stair_channel_options *
     }
 }
 
-/* The rules fit for this fibre, cheapest first. */
+/* The rules fit for this fibre, cheapest first.  With noise on y the posterior is as narrow as the noise has it: the
+ * less of it, the more can hide from a rule that looks at a few places first. */
 static int candidate_rules(const stair_integrand *f, int forced, int *rules)
 {
-    bool euclidean = f->dim == f->shape.free_rows * f->shape.tokens && !f->shape.residuals && f->fibre.charts == 1;
+    bool euclidean = f->dim == f->shape.free_rows * f->shape.tokens && f->fibre.charts == 1;
+    double noise = f->shape.residuals ? f->fibre.model->info.noise : INFINITY;
     bool fit[STAIR_RULES] = {[STAIR_RULE_EXACT] = f->dim == 0,
                              [STAIR_RULE_LAYERED] = stair_layered_fits(f),
-                             [STAIR_RULE_LATTICE] = euclidean && !(f->fibre.rough && f->dim == 2) && f->dim > 0 && f->dim <= 4,
-                             [STAIR_RULE_NESTED] = euclidean && f->dim == 2,
+                             [STAIR_RULE_LATTICE] = euclidean && !(f->fibre.rough && f->dim == 2) && f->dim > 0 && f->dim <= 4 &&
+                                                    noise >= LATTICE_NOISE,
+                             [STAIR_RULE_NESTED] = euclidean && f->dim == 2 && noise >= NESTED_NOISE,
                              [STAIR_RULE_SAMPLING] = f->dim > 0};
     int count = 0;
     if (fit[STAIR_RULE_NESTED] && forced < 0) fit[STAIR_RULE_SAMPLING] = false; /* nested leaves nothing to it */

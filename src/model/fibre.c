@@ -34,6 +34,8 @@ stair_status stair_fibre_open(stair_context *context, const double *label, const
     fibre->angles = fibre->circles = 0;
     fibre->rough = false;
     fibre->residuals = size;
+    fibre->outer[0] = 1;
+    fibre->outer[1] = 0;
     fibre->head_rows = 0;
     fibre->mirrored = false;
     return STAIR_OK;

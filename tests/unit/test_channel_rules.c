@@ -45,6 +45,14 @@ static void lattice_and_nested(void **state)
     agree("attention:layers=2", "lattice", "nested", 1e-6, 1e-3);
 }
 
+static void rules_for_noise_on_y(void **state)
+{
+    (void)state;
+    agree("attention:layers=1,noise=0.3", "lattice", "nested", 1e-6, 1e-3);
+    agree("attention:layers=1,noise=0.01", "nested", "sampling", 3e-2, 0.05);
+    agree("attention:layers=1,tokens=3,noise=0.3", "lattice", "sampling", 3e-2, 0.2);
+}
+
 static void a_rule_that_does_not_fit_is_refused(void **state)
 {
     channel_case c = channel_case_open("attention:layers=2", 1);
@@ -60,6 +68,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(layered_and_lattice),
         cmocka_unit_test(layered_and_sampling),
         cmocka_unit_test(lattice_and_nested),
+        cmocka_unit_test(rules_for_noise_on_y),
         cmocka_unit_test(a_rule_that_does_not_fit_is_refused),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
