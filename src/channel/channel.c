@@ -16,11 +16,10 @@
 #include "channel/rules.h"
 #include "core/parallel.h"
 
-#define LATTICE_NOISE 0.2   /* on y: one error in a hundred is then above the one reported, at any precision */
-#define NESTED_NOISE  0.003 /* the same for the nested rule */
-
 #define SAMPLES_PER_BLOCK 4
 #define SAMPLING_FLOOR    0.02
+#define LATTICE_NOISE     0.2   /* least on y with which errors are what the lattice reports ... */
+#define NESTED_NOISE      0.003 /* ... and the nested rule; docs/channel.md */
 
 static const char *const rule_names[STAIR_RULES] = {"exact", "layered", "lattice", "nested", "sampling"};
 
