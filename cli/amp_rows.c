@@ -460,3 +460,24 @@ stair_status amp_write_summary(cli_report *report, const stair_gamp_result *resu
     free(s);
     return status;
 }
+
+stair_status amp_note_runs(cli_report *report, const stair_gamp_result *result, const amp_theory *theory)
+{
+    int p = result->indices;
+    size_t last = theory->count ? (size_t)(theory->count - 1) * (size_t)(p * p) : 0;
+    summary *s = malloc(sizeof *s);
+    if (!s) return stair_fail(report->request->context, STAIR_NO_MEMORY, "out of memory");
+    stair_status status = summarise(report->request->context, result, theory, s);
+    for (int i = 0; i < shown(p) && status == STAIR_OK; i++) {
+        int d = i * (p + 1);
+        report_note(report, "M%d%d over %d run%s: %.4f", i + 1, i + 1, result->runs, result->runs > 1 ? "s" : "", s->m[d]);
+        if (result->runs > 1) report_note(report, " +- %.4f", s->m_error[d]);
+        if (theory->count > 1) report_note(report, "; state evolution after %d iterations", theory->count - 1);
+        if (theory->count)
+            report_note(report, "%s: %.4f +- %.4f", theory->count > 1 ? "" : "; fixed point of state evolution",
+                        theory->q[last + (size_t)d], theory->q_error[last + (size_t)d]);
+        report_note(report, "\n");
+    }
+    free(s);
+    return status;
+}

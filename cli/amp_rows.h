@@ -15,6 +15,8 @@ typedef struct {
 
 stair_status amp_open_runs(cli_request *request, cli_report **report);
 stair_status amp_write_runs(cli_report *report, const stair_gamp_result *result, const amp_theory *theory);
+/* Below the table: the mean over runs beside state evolution. */
+stair_status amp_note_runs(cli_report *report, const stair_gamp_result *result, const amp_theory *theory);
 
 stair_status amp_open_history(cli_request *request, cli_report **report);
 stair_status amp_write_history(cli_report *report, const stair_gamp_result *result, const amp_theory *theory);

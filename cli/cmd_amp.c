@@ -161,6 +161,9 @@ static stair_status one_alpha(amp_job *job, stair_gamp_options how, const char *
     if (status != STAIR_OK) return status;
     status = predict(job, &how, &theory);
     if (status == STAIR_OK) status = write_rows(job, result, &theory);
+    const cli_options *o = &job->request->options;
+    if (status == STAIR_OK && o->alpha.count < 2 && !o->summary && !o->history && (theory.count || result->runs > 1))
+        status = amp_note_runs(job->report, result, &theory);
     if (status == STAIR_OK) status = save_posterior(job, &result->run[0], result->indices);
     free(theory.memory);
     stair_gamp_result_destroy(&result);
@@ -360,9 +363,10 @@ const cli_command command_amp = {
     .details =
         "One row for each run: overlaps Q = W W^T/D and M = W W*^T/D with the teacher (turned as the "
         "symmetries of\n"
-        "the model allow), cosines, errors on fresh data of the Bayes predictor and of the plug-in one.  "
-        "--history\n"
-        "gives a row for each iteration, --summary means over seeds with z-scores against state evolution.\n"
+        "the model allow), cosines, errors on fresh data of the Bayes predictor and of the plug-in one; below "
+        "them, for\n"
+        "one alpha, the mean over seeds beside state evolution.  --history gives a row for each iteration,\n"
+        "--summary means over seeds with z-scores against state evolution.\n"
         "With --data the weights are inferred from your samples: --save keeps their posterior mean and "
         "covariance,\n"
         "--predict gives the posterior mean of y at new samples and its standard deviation.  X in float32 "

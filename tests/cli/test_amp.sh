@@ -5,6 +5,7 @@ small="--dim 120 --alpha 0.4 --start-overlap 0.3 --max-iterations 5 --theory non
 
 expect 'table' 0 'iterations +stop' "$STAIR" amp $MODEL $small
 expect 'summary beside theory' 0 'M11 +error +theory +z' "$STAIR" amp $MODEL --dim 120 --alpha 0.4 --seeds 3 --summary
+expect 'means beside theory' 0 'M11 over 3 runs: 0[.0-9]+ [+]- 0[.0-9]+; fixed point of state evolution: 0[.0-9]+ [+]- ' "$STAIR" amp $MODEL --dim 120 --alpha 0.4 --seeds 3 --max-iterations 5
 expect 'history' 0 'iteration +Bayes' "$STAIR" amp $MODEL $small --history
 expect 'diverged is exit 3' 3 'diverged' "$STAIR" amp $MODEL --dim 200 --alpha 0.4 --start-overlap 0.3 --variant no-onsager --theory none --no-adaptive
 refuse 'history and summary' 'both want the rows' "$STAIR" amp $MODEL --history --summary
