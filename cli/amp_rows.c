@@ -464,7 +464,10 @@ stair_status amp_write_summary(cli_report *report, const stair_gamp_result *resu
 stair_status amp_note_runs(cli_report *report, const stair_gamp_result *result, const amp_theory *theory)
 {
     int p = result->indices;
-    size_t last = theory->count ? (size_t)(theory->count - 1) * (size_t)(p * p) : 0;
+    size_t square = (size_t)(p * p);
+    const double *q = theory_row(theory, theory->q, theory->count, square, NULL),
+                 *q_error = theory_row(theory, theory->q_error, theory->count, square, NULL);
+    if (!q && result->runs < 2) return STAIR_OK; /* the table has it all */
     summary *s = malloc(sizeof *s);
     if (!s) return stair_fail(report->request->context, STAIR_NO_MEMORY, "out of memory");
     stair_status status = summarise(report->request->context, result, theory, s);
@@ -472,10 +475,11 @@ stair_status amp_note_runs(cli_report *report, const stair_gamp_result *result, 
         int d = i * (p + 1);
         report_note(report, "M%d%d over %d run%s: %.4f", i + 1, i + 1, result->runs, result->runs > 1 ? "s" : "", s->m[d]);
         if (result->runs > 1) report_note(report, " +- %.4f", s->m_error[d]);
-        if (theory->count > 1) report_note(report, "; state evolution after %d iterations", theory->count - 1);
-        if (theory->count)
-            report_note(report, "%s: %.4f +- %.4f", theory->count > 1 ? "" : "; fixed point of state evolution",
-                        theory->q[last + (size_t)d], theory->q_error[last + (size_t)d]);
+        if (theory->count > 1)
+            report_note(report, "; state evolution after %d iterations", theory->count - 1);
+        else if (q)
+            report_note(report, "; fixed point of state evolution");
+        if (q) report_note(report, ": %.4f +- %.4f", q[d], q_error[d]);
         report_note(report, "\n");
     }
     free(s);

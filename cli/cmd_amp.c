@@ -162,7 +162,7 @@ static stair_status one_alpha(amp_job *job, stair_gamp_options how, const char *
     status = predict(job, &how, &theory);
     if (status == STAIR_OK) status = write_rows(job, result, &theory);
     const cli_options *o = &job->request->options;
-    if (status == STAIR_OK && o->alpha.count < 2 && !o->summary && !o->history && (theory.count || result->runs > 1))
+    if (status == STAIR_OK && o->alpha.count < 2 && !o->summary && !o->history)
         status = amp_note_runs(job->report, result, &theory);
     if (status == STAIR_OK) status = save_posterior(job, &result->run[0], result->indices);
     free(theory.memory);

@@ -106,10 +106,12 @@ plant 'two hidden rows: shapes without their Jacobian' src/asymptotics/hidden_no
 plant 'two last rows: v with the wrong variance' src/asymptotics/pair.c 's|level \* level + 0.5 \* h->variance|level * level + h->variance|' "$pair"
 plant 'too few directions of the frame'         src/asymptotics/pair.c 's|define RESOLVED    1.75|define RESOLVED    0.3|; s|define FEW         3.0|define FEW         1.0|' "$pair"
 
-plant 'nested lines in no direction, noise on y'         src/model/fibre.c 's|fibre->outer\[0\] = 1;|fibre->outer[0] = 0;|' 'test_channel_rules rules_for_noise_on_y'
-plant 'products added to what was there before'     src/core/products.c 's|sum->begun = false;|sum->begun = true;|' test_gamp_tiles
-plant 'a thread that is done and does not help'      src/core/parallel.c 's|t < shared->width; t++|t < 1; t++|' test_parallel
-plant 'blocks that do not follow their neighbours'      src/core/parallel.c 's|% shared->width\], t == 0, block|% shared->width], t > 0, block|' test_parallel
+plant 'the lattice with any noise on y'         src/channel/channel.c 's|noise >= LATTICE_NOISE|noise > 0|' 'test_channel_rules rules_for_noise_on_y'
+plant 'a step whose overlap has no error'        src/asymptotics/staircase.c 's|(1 - step->overlap\[i\]) \* c.v_error|0 * c.v_error|' 'test_asymptotics_threshold whole_staircase_of_two_layers'
+plant 'nested lines in no direction, noise on y'  src/model/fibre.c 's|fibre->outer\[0\] = 1;|fibre->outer[0] = 0;|' 'test_channel_rules rules_for_noise_on_y'
+plant 'products added to what was there before'   src/core/products.c 's|sum->begun = false;|sum->begun = true;|' test_gamp_tiles
+plant 'a thread that is done and does not help'   src/core/parallel.c 's|t < shared->width; t++|t < 1; t++|' test_parallel
+plant 'blocks that do not follow their neighbours' src/core/parallel.c 's|% shared->width\], t == 0, block|% shared->width], t > 0, block|' test_parallel
 plant 'GAMP without the Onsager term'           src/gamp/pass.c 's|omega\[i \* cells + k\] -= o;|omega[i * cells + k] -= 0 * o;|' $gamp
 plant 'GAMP with g^t in place of g^(t-1)'       src/gamp/pass.c 's|s->variant == STAIR_GAMP_PRINTED_ONSAGER|s->variant != STAIR_GAMP_PRINTED_ONSAGER|; s|if (s->variant != STAIR_GAMP_PRINTED_ONSAGER) omega|if (s->variant == STAIR_GAMP_PRINTED_ONSAGER) omega|' $gamp
 plant 'an Onsager term that forgets damping'    src/gamp/pass.c 's|(1 - s->damping) \* now\[k\] + s->damping \* s->o\[at + k\]|now[k]|' $gamp

@@ -165,7 +165,7 @@ static int candidate_rules(const stair_integrand *f, int forced, int *rules)
                              [STAIR_RULE_NESTED] = euclidean && f->dim == 2 && noise >= NESTED_NOISE,
                              [STAIR_RULE_SAMPLING] = f->dim > 0};
     int count = 0;
-    if (fit[STAIR_RULE_NESTED] && forced < 0) fit[STAIR_RULE_SAMPLING] = false; /* nested leaves nothing to it */
+    if (fit[STAIR_RULE_NESTED] && !f->shape.residuals && forced < 0) fit[STAIR_RULE_SAMPLING] = false; /* nested leaves nothing to it */
     for (int k = 0; k < STAIR_RULES; k++)
         if (fit[k] && (forced < 0 || forced == k)) rules[count++] = k;
     return count;
