@@ -154,7 +154,7 @@ static char *history_text(const stair_gamp_run *run, int p)
 
 static void note_run(cli_report *report, const stair_gamp_run *run)
 {
-    if (!strcmp(run->stop, "diverged"))
+    if (run->stop == STAIR_STOP_DIVERGED)
         report_note(report, "seed %llu diverged at iteration %d; try --damping 0.3\n",
                     (unsigned long long)run->seed, run->iterations);
 }
@@ -175,7 +175,7 @@ stair_status amp_write_runs(cli_report *report, const stair_gamp_result *result,
             [R_ALPHA] = {.real = run->alpha},
             [R_SEED] = {.integer = (int64_t)run->seed},
             [R_ITERATIONS] = {.integer = run->iterations},
-            [R_STOP] = {.text = run->stop},
+            [R_STOP] = {.text = stair_stop_name(run->stop)},
             [R_Q] = {.array = run->q + last * square},
             [R_M] = {.array = run->m + last * square},
             [R_V] = {.array = run->v + last * square},
@@ -401,7 +401,7 @@ static stair_status summarise(stair_context *context, const stair_gamp_result *r
         for (int k = 0; k < n; k++) {
             const stair_gamp_record *h = &result->run[k].history[result->run[k].count - 1];
             values[k] = which ? h->plugin : h->bayes;
-            s->diverged += !which && !strcmp(result->run[k].stop, "diverged");
+            s->diverged += !which && result->run[k].stop == STAIR_STOP_DIVERGED;
         }
         moments(n, values, which ? &s->plugin : &s->bayes, which ? &s->plugin_error : &s->bayes_error,
                 &s->unused);

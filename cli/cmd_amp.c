@@ -112,7 +112,7 @@ static stair_status predict(amp_job *job, const stair_gamp_options *how, amp_the
 static stair_status write_rows(amp_job *job, const stair_gamp_result *result, const amp_theory *theory)
 {
     const cli_options *o = &job->request->options;
-    for (int k = 0; k < result->runs; k++) job->diverged += !strcmp(result->run[k].stop, "diverged");
+    for (int k = 0; k < result->runs; k++) job->diverged += result->run[k].stop == STAIR_STOP_DIVERGED;
     return (o->summary   ? amp_write_summary
             : o->history ? amp_write_history
                          : amp_write_runs)(job->report, result, theory);
@@ -244,7 +244,7 @@ static stair_status write_predictions(amp_job *job, const stair_gamp_run *run, c
                                                       {.array = deviation + i * k},
                                                       {.array = plugin + i * k}});
     free(memory);
-    report_note(job->report, "GAMP: %s after %d iterations\n", run->stop, run->iterations);
+    report_note(job->report, "GAMP: %s after %d iterations\n", stair_stop_name(run->stop), run->iterations);
     return status;
 }
 
@@ -271,7 +271,7 @@ static stair_status fit(amp_job *job, const amp_data *data, const amp_data *fres
     if (status == STAIR_OK) {
         status =
             fresh ? write_predictions(job, result->run, fresh) : write_rows(job, result, &(amp_theory){0});
-        job->diverged += fresh && !strcmp(result->run->stop, "diverged");
+        job->diverged += fresh && result->run->stop == STAIR_STOP_DIVERGED;
         if (status == STAIR_OK) status = save_posterior(job, result->run, result->indices);
     }
     progress_finish(&progress);

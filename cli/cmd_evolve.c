@@ -14,7 +14,6 @@ enum { MODEL, ALPHA, START, Q, Q_ERROR, ITERATIONS, RESIDUAL, STOP, BAYES, PLUGI
 enum { COLUMNS = FIXED + MOST_SHOWN };
 
 static const char *const headings[MOST_SHOWN] = {"Q11", "Q22", "Q33", "Q44", "Q55", "Q66", "Q77", "Q88"};
-static const char *const stops[] = {"converged", "perfect", "zero", "iterations"};
 
 /* A point of the grid as doubles: head, then Q and its errors (P, P). */
 typedef struct {
@@ -71,7 +70,7 @@ static stair_status write_point(evolve_job *job, cli_report *report, const char 
         [Q_ERROR] = {.array = q + job->cells},
         [ITERATIONS] = {.integer = (int64_t)head->iterations},
         [RESIDUAL] = {.real = head->residual},
-        [STOP] = {.text = stops[(int)head->stop]},
+        [STOP] = {.text = stair_stop_name((stair_stop)head->stop)},
         [BAYES] = {.real = head->errors.bayes},
         [PLUGIN] = {.real = head->errors.plugin},
         [GIBBS] = {.real = head->errors.gibbs},
@@ -80,7 +79,7 @@ static stair_status write_point(evolve_job *job, cli_report *report, const char 
         [PLUGIN_ERROR] = {.real = head->errors.plugin_error},
     };
     for (int i = 0; i < p && i < MOST_SHOWN; i++) cells[FIXED + i].real = q[i * (p + 1)];
-    job->missed += head->stop == 3;
+    job->missed += head->stop == STAIR_STOP_ITERATIONS;
     return report_row(report, cells);
 }
 
@@ -98,7 +97,7 @@ static stair_status compute(evolve_job *job, const stair_model *model, size_t r)
     result.q_error = result.q + job->cells;
     /* the fixed point at a smaller alpha lies below: a start that saves steps and misses none */
     if (before && head->informed == 0 && ((const point_head *)before)->alpha <= head->alpha &&
-        ((const point_head *)before)->stop == 0)
+        ((const point_head *)before)->stop == STAIR_STOP_CONVERGED)
         from = before + sizeof *head / sizeof(double);
     stair_status status;
     if (job->curve && (head->informed == 0 || stair_curve_is_whole(job->curve))) {
@@ -110,8 +109,7 @@ static stair_status compute(evolve_job *job, const stair_model *model, size_t r)
     head->iterations = result.iterations;
     head->residual = result.residual;
     head->errors = result.errors;
-    for (int k = 0; k < 4; k++)
-        if (!strcmp(result.stop, stops[k])) head->stop = k;
+    head->stop = result.stop;
     return STAIR_OK;
 }
 

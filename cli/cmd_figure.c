@@ -45,7 +45,7 @@ static void choose_alphas(figure_job *job)
     for (int k = 0; k < job->step_count && isfinite(job->steps[k].alpha); k++) {
         double here = job->steps[k].alpha, next = k + 1 < job->step_count ? job->steps[k + 1].alpha : INFINITY;
         if (here > at[n - 1]) at[n++] = here;
-        bool last = !strcmp(job->steps[k].kind, "perfect"), known = isfinite(next);
+        bool last = job->steps[k].kind == STAIR_STEP_PERFECT, known = isfinite(next);
         if (!known) next = (last ? 1.15 : 1.6) * here;
         for (int i = 1; i <= BETWEEN && !last && next > here; i++)
             if (i < BETWEEN || !known) at[n++] = here + (next - here) * pow((double)i / BETWEEN, 1.5);
@@ -61,7 +61,7 @@ static bool known_overlap(const figure_job *job, double alpha, double *q, double
 {
     int p = job->info.indices;
     const stair_step *last = &job->steps[job->step_count - 1], *here = NULL;
-    bool all = !strcmp(last->kind, "perfect") && alpha >= last->alpha;
+    bool all = last->kind == STAIR_STEP_PERFECT && alpha >= last->alpha;
     for (int k = 0; k < job->step_count && !all; k++)
         if (alpha == job->steps[k].alpha && !job->steps[k].jump) here = &job->steps[k];
     if (!all && !here && alpha > job->steps[0].alpha) return false;
@@ -78,8 +78,9 @@ static stair_status one_point(figure_job *job, int i, const stair_asymptotics_op
     stair_context *context = job->request->context;
     int p = job->info.indices;
     double error[MOST_INDICES * MOST_INDICES];
-    stair_evolution result = {.q = q, .q_error = error, .stop = "known"};
-    if (known_overlap(job, job->alpha[i], q, error))
+    stair_evolution result = {.q = q, .q_error = error};
+    bool known = known_overlap(job, job->alpha[i], q, error);
+    if (known)
         STAIR_TRY(stair_errors_at(context, job->model, how, q, &result.errors));
     else if (curve) {
         stair_curve_at(curve, job->alpha[i], q, error);
@@ -88,7 +89,7 @@ static stair_status one_point(figure_job *job, int i, const stair_asymptotics_op
         stair_status status = stair_evolve(context, job->model, how, job->alpha[i], false, from, &result);
         if (status != STAIR_OK && status != STAIR_NOT_CONVERGED) return status;
     }
-    *usable = !strcmp(result.stop, "converged");
+    *usable = !known && !curve && result.stop == STAIR_STOP_CONVERGED;
     for (int k = 0; k < p; k++) {
         job->q[i][k] = q[k * (p + 1)];
         job->q_error[i][k] = error[k * (p + 1)];
@@ -199,7 +200,7 @@ static void say(cli_report *report, const figure_job *job)
         const stair_step *step = &job->steps[k];
         char learned[64] = "";
         list_learned(step, learned, sizeof learned);
-        if (!strcmp(step->kind, "perfect"))
+        if (step->kind == STAIR_STEP_PERFECT)
             report_note(report, "and all weights are recovered exactly from alpha = %.4g on.\n", step->alpha);
         else if (isfinite(step->alpha))
             report_note(report, "%s %s is learned from alpha = %.4g on, ", job->info.layers > 1 ? "layer" : "index", learned,
@@ -213,7 +214,7 @@ static stair_status print_steps(cli_report *report, const figure_job *job)
     for (int k = 0; k < job->step_count; k++) {
         char learned[64] = "";
         list_learned(&job->steps[k], learned, sizeof learned);
-        STAIR_TRY(report_row(report, (cli_cell[]){{.text = job->steps[k].kind},
+        STAIR_TRY(report_row(report, (cli_cell[]){{.text = stair_step_kind_name(job->steps[k].kind)},
                                                   {.real = job->steps[k].alpha},
                                                   {.real = job->steps[k].error},
                                                   {.text = learned}}));

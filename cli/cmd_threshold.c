@@ -14,7 +14,6 @@ enum { MODEL, KIND, ALPHA, ERROR, LEARNS, JUMP, EIGENVALUE, EIGENVALUE_ERROR, OV
 
 typedef struct {
     double count, missed;
-    double perfect[MOST_STEPS]; /* kinds: pointers do not outlive the process */
     stair_step steps[MOST_STEPS];
 } staircase_row;
 
@@ -43,12 +42,12 @@ static stair_status write_step(cli_report *report, const char *model, const stai
 {
     char learns[128] = "";
     size_t used = 0;
-    bool weak = !strcmp(step->kind, "weak");
+    bool weak = step->kind == STAIR_STEP_WEAK;
     for (int k = 0; k < step->learn_count; k++)
         used += (size_t)snprintf(learns + used, sizeof learns - used, "%s%d", k ? " " : "", step->learns[k]);
     cli_cell cells[COLUMNS] = {
         [MODEL] = {.text = model},
-        [KIND] = {.text = step->kind},
+        [KIND] = {.text = stair_step_kind_name(step->kind)},
         [ALPHA] = {.real = step->alpha},
         [ERROR] = {.real = step->error},
         [LEARNS] = {.text = learns},
@@ -73,10 +72,6 @@ static stair_status compute(cli_request *request, cli_grid *grid, size_t m)
     stair_model_destroy(&model);
     row->count = count;
     row->missed = status == STAIR_NOT_CONVERGED;
-    for (int k = 0; k < count; k++) {
-        row->perfect[k] = !strcmp(row->steps[k].kind, "perfect");
-        row->steps[k].kind = NULL;
-    }
     return status == STAIR_NOT_CONVERGED ? STAIR_OK : status;
 }
 
@@ -90,10 +85,9 @@ static stair_status all(cli_request *request, cli_grid *grid, cli_report *report
             STAIR_TRY(grid_keep(grid));
         }
         for (int k = 0; k < (int)row->count; k++) {
-            stair_step step = row->steps[k];
-            step.kind = row->perfect[k] != 0 ? "perfect" : "weak";
-            STAIR_TRY(write_step(report, grid->specs[m], &step));
-            if (step.jump) report_note(report, "the overlap jumps at alpha = %.6g\n", step.alpha);
+            const stair_step *step = &row->steps[k];
+            STAIR_TRY(write_step(report, grid->specs[m], step));
+            if (step->jump) report_note(report, "the overlap jumps at alpha = %.6g\n", step->alpha);
         }
         if (row->missed != 0)
             return stair_fail(request->context, STAIR_NOT_CONVERGED, "the staircase could not be followed to its end; %s",

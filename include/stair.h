@@ -27,6 +27,17 @@ typedef enum {
     STAIR_NO_MEMORY = 5
 } stair_status;
 
+/* Why an iteration ended. */
+typedef enum {
+    STAIR_STOP_CONVERGED,
+    STAIR_STOP_PERFECT,    /* full recovery */
+    STAIR_STOP_ZERO,       /* nothing is learned */
+    STAIR_STOP_ITERATIONS, /* the most that were allowed */
+    STAIR_STOP_DIVERGED,
+    STAIR_STOPS
+} stair_stop;
+const char *stair_stop_name(stair_stop stop);
+
 /* ---- context: threads, progress and the last message ------------------------------------- */
 
 typedef struct stair_context stair_context;
@@ -182,8 +193,8 @@ stair_status stair_errors_at(stair_context *context, const stair_model *model,
 typedef struct {
     double *q, *q_error; /* (P, P), the caller's */
     int iterations;
-    double residual;  /* of log Qhat */
-    const char *stop; /* converged, perfect, zero, iterations */
+    double residual; /* of log Qhat */
+    stair_stop stop;
     stair_errors errors;
 } stair_evolution;
 
@@ -197,9 +208,12 @@ stair_status stair_entropy_at(stair_context *context, const stair_model *model,
                               const stair_asymptotics_options *options, double alpha, const double *q, double *entropy,
                               double *error);
 
+typedef enum { STAIR_STEP_WEAK, STAIR_STEP_PERFECT } stair_step_kind;
+const char *stair_step_kind_name(stair_step_kind kind);
+
 #define STAIR_MOST_LEARNS 24
 typedef struct {
-    const char *kind; /* weak or perfect */
+    stair_step_kind kind;
     double alpha, error;
     double eigenvalue, eigenvalue_error; /* of the operator that loses stability; alpha times it is 1 */
     bool jump;                           /* the overlap jumps there */
@@ -219,8 +233,8 @@ typedef struct stair_curve stair_curve;
 stair_status stair_curve_create(stair_context *context, const stair_model *model,
                                 const stair_asymptotics_options *options, double most_alpha, stair_curve **curve);
 void stair_curve_destroy(stair_curve **curve);
-/* q, q_error (P, P) of the fixed point from no knowledge; why it is one is returned: converged, perfect. */
-const char *stair_curve_at(const stair_curve *curve, double alpha, double *q, double *q_error);
+/* q, q_error (P, P) of the fixed point from no knowledge; why it is one is returned. */
+stair_stop stair_curve_at(const stair_curve *curve, double alpha, double *q, double *q_error);
 /* Whether it leads through all steps to perfect recovery.  Alpha grows along it, so that no other fixed point of it has the same
  * alpha, and full knowledge as a start leads to the same one. */
 bool stair_curve_is_whole(const stair_curve *curve);

@@ -52,7 +52,7 @@ typedef struct {
     uint64_t seed;
     double alpha;
     int iterations;
-    const char *stop;           /* converged, perfect, zero, iterations, diverged */
+    stair_stop stop;
     int count;                  /* iterations + 1 */
     stair_gamp_record *history; /* (count) */
     double *q, *m, *v;          /* (count, P, P): W W^T / D, W W*^T / D aligned with the teacher, C */

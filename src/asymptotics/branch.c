@@ -524,13 +524,13 @@ static stair_status solve(stair_branch *b, target_spec target, bool fine, stair_
 {
     stair_outer outer;
     newton n;
-    point->stop = "converged";
+    point->stop = STAIR_STOP_CONVERGED;
     if (target.by_mean && b->learned == 1) return look_up(b, target.value, fine ? &b->fine : &b->coarse, point);
     STAIR_TRY(stair_outer_create(b->context, b->model, b->kernel, b->fine.replicates, &outer));
     stair_status status = approach(b, &outer, target, 10 * b->tolerance, point);
     if (status == STAIR_OK && is_shrinking(b, target)) {
         stair_branch_overlap(b, point->q);
-        point->stop = "shrinking";
+        point->shrinking = true;
         stair_outer_destroy(&outer);
         return STAIR_OK;
     }
@@ -545,9 +545,9 @@ static stair_status solve(stair_branch *b, target_spec target, bool fine, stair_
         else
             settle_quickly(b, &outer, target, point);
         stair_operator_leading(&outer, &b->symmetry, b->rest, &point->leading);
-        if (point->residual > (fine ? 1 : 10) * b->tolerance) point->stop = "iterations";
+        if (point->residual > (fine ? 1 : 10) * b->tolerance) point->stop = STAIR_STOP_ITERATIONS;
     } else if (status == STAIR_OK)
-        point->stop = stair_branch_least(b) > 0.5 ? "zero" : "perfect";
+        point->stop = stair_branch_least(b) > 0.5 ? STAIR_STOP_ZERO : STAIR_STOP_PERFECT;
     stair_outer_destroy(&outer);
     return status;
 }
@@ -584,7 +584,7 @@ stair_status stair_branch_at_zero(stair_branch *b, double precision, stair_branc
     stair_outer outer;
     double q[STAIR_SQUARE] = {0};
     memset(point, 0, sizeof *point);
-    point->stop = "converged";
+    point->stop = STAIR_STOP_CONVERGED;
     STAIR_TRY(stair_outer_create(b->context, b->model, b->kernel, b->fine.replicates, &outer));
     stair_status status;
     if (stair_point_fibre_fits(b->context, b->model))

@@ -39,7 +39,8 @@ typedef struct {
     stair_leading leading; /* of F on what is not learned */
     int steps;
     double residual;
-    const char *stop; /* converged, perfect, zero, iterations; shrinking: a direction went back to zero */
+    stair_stop stop;
+    bool shrinking; /* a learned direction goes back to zero and has to be let go */
 } stair_branch_point;
 
 void stair_branch_start(stair_branch *b); /* nothing learned */

@@ -284,7 +284,7 @@ static stair_status solve_node(stair_branch *b, const curve_branch *c, double v,
         STAIR_TRY(stair_branch_at_mean(b, v, true, point));
     b->fine = fine;
     read_node(c, p, point, node);
-    return strcmp(point->stop, "converged") ? stair_fail(b->context, STAIR_UNSUPPORTED, "no fixed point with mean 1 - Q = %g", v)
+    return point->stop != STAIR_STOP_CONVERGED ? stair_fail(b->context, STAIR_UNSUPPORTED, "no fixed point with mean 1 - Q = %g", v)
                                             : STAIR_OK;
 }
 
@@ -462,7 +462,7 @@ void stair_curve_destroy(stair_curve **curve)
     *curve = NULL;
 }
 
-const char *stair_curve_at(const stair_curve *curve, double alpha, double *q, double *q_error)
+stair_stop stair_curve_at(const stair_curve *curve, double alpha, double *q, double *q_error)
 {
     int p = curve->p, k = curve->branch_count - 1;
     const curve_branch *last = curve->branch_count ? &curve->branches[k] : NULL;
@@ -472,15 +472,15 @@ const char *stair_curve_at(const stair_curve *curve, double alpha, double *q, do
         q[i] = perfect && i % (p + 1) == 0;
         q_error[i] = 0;
     }
-    if (perfect) return "perfect";
-    if (k < 0) return "converged";
+    if (perfect) return STAIR_STOP_PERFECT;
+    if (k < 0) return STAIR_STOP_CONVERGED;
     const curve_branch *c = &curve->branches[k];
     double x = solve_for(c, alpha);
     overlap_at(c, p, x, q);
     overlap_errors(c, p, x, q_error);
     stair_symmetrise(&curve->symmetry, q);
     stair_symmetrise(&curve->symmetry, q_error);
-    return "converged";
+    return STAIR_STOP_CONVERGED;
 }
 
 bool stair_curve_is_whole(const stair_curve *curve)

@@ -65,7 +65,7 @@ static void name_learned(const stair_model *model, const double *x, stair_step *
     }
 }
 
-static stair_step *new_step(staircase *s, const char *kind)
+static stair_step *new_step(staircase *s, stair_step_kind kind)
 {
     if (*s->count == s->capacity) return NULL;
     stair_step *step = &s->list[(*s->count)++];
@@ -89,7 +89,7 @@ static void describe(staircase *s, stair_step *step)
 
 static stair_status first_step(staircase *s)
 {
-    stair_step *step = new_step(s, "weak");
+    stair_step *step = new_step(s, STAIR_STEP_WEAK);
     memset(s->point, 0, sizeof *s->point);
     STAIR_TRY(stair_branch_at_zero(s->b, fmax(1e-9, 1e-3 * s->options->precision), s->point));
     double value = s->point->leading.value;
@@ -175,7 +175,7 @@ static stair_status cross(staircase *s, walk_point above, walk_point below)
     STAIR_TRY(status);
     walk_point here = {.v = c.at.v * exp(-c.at.height / c.slope),
                        .alpha = exp(log(c.at.alpha) - c.alpha_slope / c.slope * c.at.height)};
-    stair_step *step = new_step(s, "weak");
+    stair_step *step = new_step(s, STAIR_STEP_WEAK);
     if (step) {
         describe(s, step);
         step->alpha = here.alpha;
@@ -204,7 +204,7 @@ static void nearby_overlap(const staircase *s, stair_step *step)
 /* A jump lands where more is already unstable: that is learned at the same alpha. */
 static void land(staircase *s)
 {
-    stair_step *step = new_step(s, "weak");
+    stair_step *step = new_step(s, STAIR_STEP_WEAK);
     if (!step) return;
     describe(s, step);
     nearby_overlap(s, step);
@@ -221,7 +221,7 @@ static stair_status walk(staircase *s, double start, bool *found)
     s->jumping = false;
     for (double v = start * FIRST; v > LAST_MEAN; v *= RATIO) {
         STAIR_TRY(walk_to(s, v, false, &now));
-        if (!strcmp(s->point->stop, "iterations"))
+        if (s->point->stop == STAIR_STOP_ITERATIONS)
             return stair_fail(s->b->context, STAIR_NOT_CONVERGED, "no fixed point with mean 1 - Q = %g; residual %.2g", v,
                               s->point->residual);
         bool was = s->jumping;
@@ -246,7 +246,7 @@ static stair_status last_step(staircase *s, double end_alpha)
     stair_perfect limit;
     if (model->info.prenoise > 0 || model->info.output_noisy) return STAIR_OK;
     STAIR_TRY(stair_perfect_find(s->b->context, model, &s->b->symmetry, 512, 8, s->options->seed, &limit));
-    stair_step *step = new_step(s, "perfect");
+    stair_step *step = new_step(s, STAIR_STEP_PERFECT);
     if (!step) return STAIR_OK;
     step->alpha = limit.alpha;
     step->error = limit.error;
@@ -268,7 +268,7 @@ static stair_status last_step(staircase *s, double end_alpha)
 
 static stair_status never_learned(staircase *s)
 {
-    stair_step *step = new_step(s, "weak");
+    stair_step *step = new_step(s, STAIR_STEP_WEAK);
     int p = s->b->model->info.indices, k = s->b->kernel;
     double x[STAIR_SQUARE];
     if (!step) return STAIR_OK;

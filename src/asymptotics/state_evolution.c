@@ -161,13 +161,13 @@ static stair_status climb(stair_branch *b, double alpha, stair_branch_point *poi
         STAIR_TRY(stair_branch_at_zero(b, fmin(1e-3, 0.1 * b->tolerance), point));
     for (;;) {
         steps += point->steps;
-        if (!strcmp(point->stop, "shrinking")) {
+        if (point->shrinking) {
             let_go |= grown;
             stair_branch_place(b, point->q);
             STAIR_TRY(stair_branch_at_alpha(b, alpha, point));
             continue;
         }
-        if (!b->kernel || !strcmp(point->stop, "iterations") || !(alpha * point->leading.value > 1)) break;
+        if (!b->kernel || point->stop == STAIR_STOP_ITERATIONS || !(alpha * point->leading.value > 1)) break;
         if (let_go) {
             blur(p, point);
             break;
@@ -186,7 +186,7 @@ static stair_status stays_perfect(stair_branch *b, double alpha, stair_branch_po
     stair_perfect limit;
     if (b->model->info.prenoise > 0 || b->model->info.output_noisy) return STAIR_OK;
     STAIR_TRY(stair_perfect_find(b->context, b->model, &b->symmetry, 256, 2, b->fine.seed, &limit));
-    if (alpha > limit.alpha) point->stop = "perfect";
+    if (alpha > limit.alpha) point->stop = STAIR_STOP_PERFECT;
     return STAIR_OK;
 }
 
@@ -204,7 +204,7 @@ static stair_status run(stair_branch *b, const stair_asymptotics_options *o, dou
     int rounds = o->points ? 0 : MORE;
     int p = b->model->info.indices;
     memset(point, 0, sizeof *point);
-    point->stop = "converged";
+    point->stop = STAIR_STOP_CONVERGED;
     for (int i = 0; i < p; i++) point->q[i * (p + 1)] = b->side; /* no samples: what side information says */
     if (alpha == 0) return STAIR_OK;
     if (from)
@@ -214,16 +214,16 @@ static stair_status run(stair_branch *b, const stair_asymptotics_options *o, dou
     else if (b->side > 0)
         start_everywhere(b, 1 - fmin(0.5, b->side));
     STAIR_TRY(informed ? stays_perfect(b, alpha, point) : STAIR_OK);
-    if (strcmp(point->stop, "perfect") != 0) STAIR_TRY(climb(b, alpha, point));
-    for (int round = 0; round < rounds && !strcmp(point->stop, "converged") && worst(p, point) > precision; round++) {
+    if (point->stop != STAIR_STOP_PERFECT) STAIR_TRY(climb(b, alpha, point));
+    for (int round = 0; round < rounds && point->stop == STAIR_STOP_CONVERGED && worst(p, point) > precision; round++) {
         size_t points = b->fine.points; /* the error asked for was missed: more samples, from where we are */
         stair_branch_sharpen(b, point, worst(p, point), precision);
         b->coarse.points *= b->fine.points / points;
         b->fine.fineness *= 1.1;
         STAIR_TRY(climb(b, alpha, point));
     }
-    for (int i = 0; i < p * p && !strcmp(point->stop, "perfect"); i++) point->q[i] = i % (p + 1) == 0;
-    for (int i = 0; i < p * p && !strcmp(point->stop, "zero"); i++) point->q[i] = 0;
+    for (int i = 0; i < p * p && point->stop == STAIR_STOP_PERFECT; i++) point->q[i] = i % (p + 1) == 0;
+    for (int i = 0; i < p * p && point->stop == STAIR_STOP_ZERO; i++) point->q[i] = 0;
     return STAIR_OK;
 }
 
@@ -250,7 +250,7 @@ stair_status stair_evolve(stair_context *context, const stair_model *model, cons
     }
     free(b);
     free(point);
-    if (status == STAIR_OK && !strcmp(result->stop, "iterations"))
+    if (status == STAIR_OK && result->stop == STAIR_STOP_ITERATIONS)
         return stair_fail(context, STAIR_NOT_CONVERGED, "state evolution at alpha = %g stopped after %d iterations, residual %.2g",
                           alpha, result->iterations, result->residual);
     return status;

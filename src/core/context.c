@@ -54,3 +54,11 @@ stair_status stair_fail(stair_context *context, stair_status status, const char 
     va_end(args);
     return status;
 }
+
+const char *stair_stop_name(stair_stop stop)
+{
+    static const char *const names[STAIR_STOPS] = {"converged", "perfect", "zero", "iterations", "diverged"};
+    return stop >= 0 && stop < STAIR_STOPS ? names[stop] : NULL;
+}
+
+const char *stair_step_kind_name(stair_step_kind kind) { return kind == STAIR_STEP_PERFECT ? "perfect" : "weak"; }

@@ -13,8 +13,7 @@
 
 static const char *const variants[] = {"gamp",      "full",         "bp", "no-onsager", "printed-onsager",
                                        "printed-g", "printed-side", NULL};
-static const char *const stops[] = {"", "converged", "perfect", "zero", "iterations", "diverged"};
-enum { GOES_ON, CONVERGED, PERFECT, ZERO, ITERATIONS, DIVERGED };
+enum { GOES_ON = STAIR_STOPS };
 
 #define MOST_MESSAGES 1e7
 #define SETTLED       0.01  /* variances that still shrink towards perfect recovery change by more */
@@ -177,10 +176,10 @@ static int why_stop(const one_run *run, double change)
         square +=
             run->out->q[(size_t)(run->out->count - 1) * (size_t)(s->p * s->p) + (size_t)(i * (s->p + 1))];
     stair_matrix_eigen(s->p, s->c, values, vectors);
-    if (values[s->p - 1] < s->options->perfect) return PERFECT;
-    if (s->iteration && square / s->p < NOTHING) return ZERO;
-    if (s->iteration && change < s->options->tolerance && s->cov_change < SETTLED) return CONVERGED;
-    return s->iteration >= s->options->max_iterations ? ITERATIONS : GOES_ON;
+    if (values[s->p - 1] < s->options->perfect) return STAIR_STOP_PERFECT;
+    if (s->iteration && square / s->p < NOTHING) return STAIR_STOP_ZERO;
+    if (s->iteration && change < s->options->tolerance && s->cov_change < SETTLED) return STAIR_STOP_CONVERGED;
+    return s->iteration >= s->options->max_iterations ? STAIR_STOP_ITERATIONS : GOES_ON;
 }
 
 /* A history entry is as many bytes as its parts; a finished run keeps no messages. */
@@ -276,7 +275,7 @@ static stair_status iterate(one_run *run, relay *progress)
         }
         STAIR_TRY(grow(run->context, run->out, s->p));
         fill_record(run, change, s->options->all_errors);
-        run->stop = finite ? why_stop(run, change) : DIVERGED;
+        run->stop = finite ? why_stop(run, change) : STAIR_STOP_DIVERGED;
         if (run->stop != GOES_ON && !s->options->all_errors) fill_record(run, change, true);
         if (run->file && resumable(run) && run->stop == GOES_ON &&
             stair_seconds() - run->saved > s->options->checkpoint_every)
@@ -309,7 +308,7 @@ static stair_status finish(one_run *run, double begun)
     out->weights = s->w;
     s->w = NULL;
     out->iterations = s->iteration;
-    out->stop = stops[run->stop];
+    out->stop = (stair_stop)run->stop;
     out->pass_seconds = s->seconds[0];
     out->draw_seconds = s->seconds[1];
     out->channel_seconds = s->seconds[2];

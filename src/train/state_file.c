@@ -11,7 +11,7 @@
 #include "stair_train.h"
 #include "train/text.h"
 
-static const char magic[16] = "stair state 001";
+static const char magic[16] = "stair state 002";
 
 typedef struct {
     char magic[16];

@@ -82,7 +82,7 @@ static void one_layer_from_zero_to_perfect(void **state)
     evolve(one, 2e-3, 0.1, 0, true, &informed);
     assert_close(informed.q[0], 0, 1e-6); /* full knowledge does not last below the first step */
     evolve(one, 2e-3, 0.55, 0, false, &e);
-    assert_string_equal(e.result.stop, "perfect");
+    assert_int_equal(e.result.stop, STAIR_STOP_PERFECT);
     assert_true(e.q[0] == 1);
     assert_close(e.result.errors.bayes, 0, 1e-12);
 }
@@ -167,13 +167,13 @@ static void curve_agrees_with_single_alphas(void **state)
         assert_true(k < 3 || error[0] > 0);
     }
     for (double alpha = 0; alpha < 1.2; alpha += 0.01) {
-        const char *stop = stair_curve_at(curve, alpha, q, error);
+        stair_stop stop = stair_curve_at(curve, alpha, q, error);
         for (int i = 0; i < 4; i++) {
             assert_true(q[i] >= before[i] - 1e-12 && q[i] <= 1);
             assert_true(alpha > 0.185 || q[i] == 0);
             before[i] = q[i];
         }
-        assert_int_equal(alpha > 1, !strcmp(stop, "perfect"));
+        assert_int_equal(alpha > 1, stop == STAIR_STOP_PERFECT);
     }
     assert_true(stair_curve_is_whole(curve));
     stair_curve_destroy(&curve);

@@ -288,7 +288,7 @@ static void whole_staircase(void **state)
     (void)state;
     stair_step list[8], finer[8];
     assert_int_equal(steps_of("attention:layers=2,tokens=2,rank=1+2", 0, 0.03, list), 3);
-    assert_string_equal(list[2].kind, "perfect");
+    assert_int_equal(list[2].kind, STAIR_STEP_PERFECT);
     assert_close(list[2].alpha, 1.5, 1e-12);
     assert_int_equal(list[1].learns[0], 1);
     assert_true(list[1].overlap[0] == 0 && list[1].overlap[1] > 0.5);

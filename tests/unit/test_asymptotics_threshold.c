@@ -97,7 +97,7 @@ static void one_layer_is_closed_form(void **state)
         snprintf(spec, sizeof spec, "attention:layers=1,tokens=%d", m);
         assert_int_equal(steps_of(spec, 0, 0.05, list), 2);
         assert_close_relative(list[0].alpha, 1.0 / (m * (m + 1)), 1e-9);
-        assert_string_equal(list[1].kind, "perfect");
+        assert_int_equal(list[1].kind, STAIR_STEP_PERFECT);
         assert_close_relative(list[1].alpha, 1.0 / m, 1e-9);
         assert_false(list[1].jump);
     }
@@ -146,7 +146,7 @@ static void whole_staircase_of_two_layers(void **state)
     assert_int_equal(count, 3);
     assert_int_equal(list[1].learns[0], 1);
     assert_true(list[1].error < 0.003);
-    assert_string_equal(list[2].kind, "perfect");
+    assert_int_equal(list[2].kind, STAIR_STEP_PERFECT);
     assert_close(list[2].alpha, 1, 1e-9);
     for (int k = 1; k < count; k++) assert_true(list[k].alpha > list[k - 1].alpha);
     steps_of("attention:layers=2,skip=1", 2, 1e-3, again); /* a finer grid stays within the error of the coarser */
