@@ -115,6 +115,11 @@ typedef struct {
     double *error; /* (n) */
     int64_t *nodes; /* (n) */
     int *method;    /* (n) */
+    /* The same by two independent halves of the nodes where the rule is random, the whole twice where it is not: the
+     * product of the halves' estimates of a number is an estimate of its square that noise does not enlarge. */
+    double *half_logz; /* (n, 2) */
+    double *half_g;    /* (n, 2, P, M) */
+    double *half_dg;   /* (n, 2, P*M, P*M) */
 } stair_channel_result;
 
 stair_channel_options stair_channel_defaults(void);

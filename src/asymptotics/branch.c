@@ -362,7 +362,7 @@ static stair_status differentiate(stair_branch *b, stair_outer *outer, target_sp
     choose_directions(b, n);
     memcpy(y, b->y, sizeof y);
     STAIR_TRY(map_at(b, &b->coarse, outer, target, &base));
-    double step = outer->replicates > 2 ? NOISY_DIFFERENCE : DIFFERENCE;
+    double step = outer->random ? NOISY_DIFFERENCE : DIFFERENCE;
     for (int k = 0; k < n->count; k++) {
         for (int c = 0; c < cells; c++) b->y[c] = y[c] + step * n->direction[k][c];
         STAIR_TRY(map_at(b, &b->coarse, outer, target, &moved));
@@ -428,8 +428,7 @@ static stair_status refine(stair_branch *b, stair_outer *outer, target_spec targ
     middle.points /= MIDDLE;
     middle.nodes /= FEWER_NODES;
     if (outer->grid && middle.replicates > b->coarse.replicates) middle.replicates /= 2;
-    bool random = outer->grid && outer->replicates > 2;
-    if (target.by_mean && (outer->grid ? random : middle.points > b->coarse.points)) {
+    if (target.by_mean && (outer->grid ? outer->random : middle.points > b->coarse.points)) {
         map_value at;
         double step[STAIR_SQUARE];
         STAIR_TRY(map_at(b, &middle, outer, target, &at));
@@ -452,38 +451,73 @@ static double settle(const stair_branch *b, const stair_outer *outer, int r, tar
     return target.by_mean ? at.alpha * exp(slope) : target.value;
 }
 
+/* How the numbers of a point were averaged. */
+static void note_rule(const stair_outer *outer, stair_branch_point *point)
+{
+    point->replicates = outer->replicates;
+    point->bias = outer->bias;
+    point->grid = outer->grid;
+    point->random = outer->random;
+}
+
+/* Q (P, P) at y. */
+static void overlap_at(stair_branch *b, const double *y, double *q)
+{
+    double kept[STAIR_SQUARE];
+    size_t size = sizeof(double) * (size_t)(b->learned * b->learned);
+    memcpy(kept, b->y, size);
+    memcpy(b->y, y, size);
+    stair_branch_overlap(b, q);
+    memcpy(b->y, kept, size);
+}
+
+/* At given alpha: what is left of the residual, and what a bias of f does, move the fixed point. */
+static void add_shared_errors(stair_branch *b, const stair_outer *outer, target_spec target, const newton *n,
+                              stair_branch_point *point)
+{
+    int cells = b->model->info.indices * b->model->info.indices;
+    double y[STAIR_SQUARE], settled[STAIR_SQUARE], biased[STAIR_SQUARE];
+    settle(b, outer, -1, target, n, y);
+    overlap_at(b, y, settled);
+    target.value *= 1 + outer->bias;
+    settle(b, outer, -1, target, n, y);
+    overlap_at(b, y, biased);
+    for (int i = 0; i < cells; i++)
+        point->q_error[i] = hypot(point->q_error[i], hypot(settled[i] - point->q[i], biased[i] - settled[i]));
+}
+
 /* Errors of alpha and Q: each replicate has its own map, hence its own fixed point nearby.  By mean, where nothing is
  * close to unstable, Newton's step also brings the solution from the last evaluation to where its square is negligible. */
 static void spread(stair_branch *b, const stair_outer *outer, target_spec target, const newton *n,
                    stair_branch_point *point)
 {
-    int p = b->model->info.indices, cells = b->learned * b->learned, count = point->replicates = outer->replicates;
-    double y[STAIR_SQUARE], final[STAIR_SQUARE], q[STAIR_SQUARE], square[STAIR_SQUARE] = {0};
-    memcpy(y, b->y, sizeof y);
-    memcpy(final, b->y, sizeof final);
-    point->bias = outer->bias;
-    point->grid = outer->grid;
+    int p = b->model->info.indices, count = outer->replicates;
+    double y[STAIR_SQUARE], q[STAIR_SQUARE], sum[STAIR_SQUARE] = {0}, square[STAIR_SQUARE] = {0};
+    note_rule(outer, point);
     point->doubt = 0;
     if (target.by_mean) {
         double evaluated = point->alpha;
-        point->alpha = settle(b, outer, -1, target, n, final);
-        if (count > 2) point->doubt = SLOPE_DOUBT * fabs(log(point->alpha / evaluated));
+        point->alpha = settle(b, outer, -1, target, n, y);
+        if (outer->random) point->doubt = SLOPE_DOUBT * fabs(log(point->alpha / evaluated));
         point->residual *= point->residual;
-        memcpy(b->y, final, sizeof final);
-        stair_branch_overlap(b, point->q);
-        memcpy(b->y, y, sizeof y);
-    }
+        overlap_at(b, y, point->q);
+    } else
+        memcpy(y, b->y, sizeof y);
     for (int r = 0; r < count; r++) {
         double moved[STAIR_SQUARE];
         point->alpha_by_replicate[r] = settle(b, outer, r, target, n, moved);
-        memcpy(b->y, moved, sizeof(double) * (size_t)cells);
-        stair_branch_overlap(b, q);
-        memcpy(b->y, y, sizeof y);
-        for (int i = 0; i < p * p; i++) square[i] += (q[i] - point->q[i]) * (q[i] - point->q[i]);
+        overlap_at(b, moved, q);
+        for (int i = 0; i < p * p; i++) {
+            sum[i] += q[i] - point->q[i];
+            square[i] += (q[i] - point->q[i]) * (q[i] - point->q[i]);
+        }
     }
-    memcpy(b->y, final, sizeof final);
-    point->alpha_error = hypot(stair_replicate_error(count, point->alpha_by_replicate), hypot(outer->bias, point->doubt) * point->alpha);
-    for (int i = 0; i < p * p; i++) point->q_error[i] = sqrt(square[i] / (count - 1) / count);
+    double widen = outer->random ? stair_student(count) : 1; /* two grids: half their distance */
+    point->alpha_error = hypot(stair_outer_spread(outer, point->alpha_by_replicate), hypot(outer->bias, point->doubt) * point->alpha);
+    for (int i = 0; i < p * p; i++)
+        point->q_error[i] = widen * sqrt(fmax(0, square[i] - sum[i] * sum[i] / count) / (count - 1) / count);
+    if (!target.by_mean) add_shared_errors(b, outer, target, n, point);
+    memcpy(b->y, y, sizeof y);
 }
 
 /* alpha at the overlap just evaluated. */
@@ -492,14 +526,12 @@ static void settle_quickly(stair_branch *b, const stair_outer *outer, target_spe
     map_value at;
     map_from(b, outer, -1, target, &at);
     point->alpha = at.alpha;
-    point->replicates = outer->replicates;
-    point->bias = outer->bias;
-    point->grid = outer->grid;
+    note_rule(outer, point);
     for (int r = 0; r < outer->replicates; r++) {
         map_from(b, outer, r, target, &at);
         point->alpha_by_replicate[r] = at.alpha;
     }
-    point->alpha_error = hypot(stair_replicate_error(outer->replicates, point->alpha_by_replicate), outer->bias * point->alpha);
+    point->alpha_error = hypot(stair_outer_spread(outer, point->alpha_by_replicate), outer->bias * point->alpha);
 }
 
 /* One learned direction and its rest v: the overlap is known, only alpha is not. */
@@ -574,8 +606,7 @@ static stair_status refine_at_zero(stair_branch *b, double precision, stair_oute
     for (rule.fineness = 1;; rule.fineness *= FINER) {
         STAIR_TRY(stair_label_grid_evaluate(b->context, b->model, &rule, q, b->rest, outer));
         stair_operator_leading(outer, &b->symmetry, b->rest, &point->leading);
-        bool random = outer->replicates > 2; /* hidden nodes are, and a finer grid does not help them */
-        if (random || rule.fineness > FINEST || point->leading.error <= precision * point->leading.value) return STAIR_OK;
+        if (outer->random /* hidden nodes are, and a finer grid does not help them */ || rule.fineness > FINEST || point->leading.error <= precision * point->leading.value) return STAIR_OK;
     }
 }
 
@@ -594,6 +625,7 @@ stair_status stair_branch_at_zero(stair_branch *b, double precision, stair_branc
     else
         status = stair_outer_evaluate(b->context, b->model, &b->fine, q, b->rest, &outer);
     b->calls += outer.calls;
+    note_rule(&outer, point);
     if (status == STAIR_OK) stair_operator_leading(&outer, &b->symmetry, b->rest, &point->leading);
     stair_outer_destroy(&outer);
     return status;

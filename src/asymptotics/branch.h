@@ -32,6 +32,7 @@ typedef struct {
 typedef struct {
     int replicates;
     bool grid;   /* of labels, and not samples */
+    bool random; /* replicates are independent, see expectation.h */
     double bias; /* relative error that all replicates may share, of f */
     double doubt; /* and of alpha, from the slopes it was settled with */
     double alpha, alpha_error, alpha_by_replicate[STAIR_MOST_REPLICATES];

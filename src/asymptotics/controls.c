@@ -8,16 +8,17 @@
 
 #include "core/matrix.h"
 
-#define LEAST_SPREAD 1e-24
+#define LEAST_SPREAD 1e-9 /* of a control, relative to the terms it is the difference of: less is their rounding */
 #define LEAST_VALUE  1e-9 /* eigenvalues of the correlations below are combinations that do not vary */
 
 stair_status stair_controls_create(stair_context *context, int targets, int controls, stair_controls *c)
 {
     size_t t = (size_t)targets, k = (size_t)controls, all = t + k;
     *c = (stair_controls){.targets = targets, .controls = controls};
-    c->sum = calloc(all + k * all + 2 * k * t + 2 * k * k + 2 * k, sizeof(double));
+    c->sum = calloc(all + k + k * all + 2 * k * t + 2 * k * k + 2 * k, sizeof(double));
     if (!c->sum) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
-    c->cross = c->sum + all;
+    c->size = c->sum + all;
+    c->cross = c->size + k;
     c->coefficient = c->cross + k * all;
     return STAIR_OK;
 }
@@ -28,20 +29,15 @@ void stair_controls_destroy(stair_controls *c)
     *c = (stair_controls){0};
 }
 
-void stair_controls_clear(stair_controls *c)
-{
-    size_t all = (size_t)(c->targets + c->controls);
-    c->total = 0;
-    memset(c->sum, 0, (all + (size_t)c->controls * all) * sizeof(double));
-}
-
-void stair_controls_add(stair_controls *c, double weight, const double *features)
+void stair_controls_add(stair_controls *c, const double *features)
 {
     int all = c->targets + c->controls;
-    c->total += weight;
-    for (int k = 0; k < all; k++) c->sum[k] += weight * features[k];
-    for (int i = 0; i < c->controls; i++)
-        for (int k = 0; k < all; k++) c->cross[i * all + k] += weight * features[c->targets + i] * features[k];
+    c->total++;
+    for (int k = 0; k < all; k++) c->sum[k] += features[k];
+    for (int i = 0; i < c->controls; i++) {
+        c->size[i] += features[all + i] * features[all + i];
+        for (int k = 0; k < all; k++) c->cross[i * all + k] += features[c->targets + i] * features[k];
+    }
 }
 
 static double covariance(const stair_controls *c, int i, int k)
@@ -57,7 +53,7 @@ void stair_controls_solve(stair_controls *c)
            *values = scale + k;
     for (int i = 0; i < k; i++) {
         double spread = covariance(c, i, n + i);
-        scale[i] = spread > LEAST_SPREAD ? 1 / sqrt(spread) : 0;
+        scale[i] = spread > LEAST_SPREAD * LEAST_SPREAD * c->size[i] / c->total ? 1 / sqrt(spread) : 0;
     }
     for (int i = 0; i < k; i++) {
         for (int j = 0; j < k; j++) matrix[i * k + j] = covariance(c, i, n + j) * scale[i] * scale[j];

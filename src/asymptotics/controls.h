@@ -6,16 +6,17 @@
 
 typedef struct {
     int targets, controls;
-    double total;        /* sum of weights */
+    double total;        /* samples */
     double *sum;         /* (targets + controls) */
+    double *size;        /* (controls): sums of squares of the terms that a control is the difference of */
     double *cross;       /* (controls, targets + controls) */
     double *coefficient; /* (controls, targets), and room behind */
 } stair_controls;
 
 stair_status stair_controls_create(stair_context *context, int targets, int controls, stair_controls *c);
 void stair_controls_destroy(stair_controls *c);
-void stair_controls_clear(stair_controls *c);
-void stair_controls_add(stair_controls *c, double weight, const double *features); /* targets, then controls */
+/* features: targets, then controls, then the size of the terms that cancel in each control. */
+void stair_controls_add(stair_controls *c, const double *features);
 void stair_controls_solve(stair_controls *c);
 /* out (targets): averages (targets + controls) with the part that the controls explain taken out. */
 void stair_controls_apply(const stair_controls *c, const double *averages, double *out);

@@ -34,7 +34,6 @@
 #define MOST_STEPS  16
 #define NOISY_NODES 9   /* of a branch whose nodes are not cheap, if it goes all the way; else as many as belong to it, */
 #define FEWEST      3   /* and at least these */
-#define CHEAP       2   /* replicates of a rule without random numbers: a grid of labels */
 #define FINER       1.2 /* fineness from grid to grid, */
 #define FINER_GRIDS 4   /* at most so often, */
 #define GRID_SHARE  0.5 /* until the error is that part of what is wanted */
@@ -275,7 +274,7 @@ static stair_status solve_node(stair_branch *b, const curve_branch *c, double v,
     int p = b->model->info.indices;
     b->fine.seed = b->coarse.seed = seed;
     STAIR_TRY(stair_branch_at_mean(b, v, true, point));
-    for (int k = 0; k < FINER_GRIDS && point->replicates <= CHEAP && point->alpha_error > GRID_SHARE * wanted; k++) {
+    for (int k = 0; k < FINER_GRIDS && !point->random && point->alpha_error > GRID_SHARE * wanted; k++) {
         b->fine.fineness *= FINER;
         STAIR_TRY(stair_branch_at_mean(b, v, true, point));
     }

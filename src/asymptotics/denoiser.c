@@ -11,8 +11,8 @@ stair_status stair_denoiser_create(stair_context *context, const stair_model *mo
     *d = (stair_denoiser){.model = model, .channel = *channel, .cov = cov, .parts = 1};
     bool one = fineness > 0 && stair_hidden_fits(context, model, cov);
     bool two = fineness > 0 && !one && stair_pair_fits(context, model, cov);
+    if (one || two || model->fibre_dim > 0 || model->info.output_noisy) d->parts = STAIR_HIDDEN_PARTS;
     if (!one && !two) return STAIR_OK;
-    d->parts = STAIR_HIDDEN_PARTS;
     return one ? stair_hidden_create(context, model, cov, fineness, nodes, seed, &d->hidden)
                : stair_pair_create(context, model, cov, fineness, nodes, seed, &d->pair);
 }
@@ -47,9 +47,14 @@ stair_status stair_denoiser_evaluate(stair_context *context, stair_denoiser *d, 
 {
     size_t pm = (size_t)(d->model->info.indices * d->model->info.tokens),
            k = (size_t)d->model->info.label_size;
+    result->n = n;
     if (!d->hidden && !d->pair) {
-        stair_channel_result out = {
-            .logz = result->logz, .g = result->g, .dg = result->dg, .error = result->error};
+        stair_channel_result out = {.logz = result->logz, .g = result->g, .dg = result->dg, .error = result->error};
+        if (d->parts > 1) {
+            out.half_logz = result->logz + n;
+            out.half_g = result->g + n * pm;
+            out.half_dg = result->dg + n * pm * pm;
+        }
         return stair_channel_evaluate(context, d->model, &d->channel, first, n, labels, omega, 1, d->cov,
                                       &out);
     }
@@ -75,7 +80,15 @@ bool stair_denoiser_is_random(const stair_denoiser *d)
     return (d->hidden && stair_hidden_is_random(d->hidden)) || (d->pair && stair_pair_is_random(d->pair));
 }
 
+/* The channel writes the whole of all samples before the halves. */
+size_t stair_denoised_at(const stair_denoiser *d, const stair_denoised *result, size_t i, int part)
+{
+    if (d->hidden || d->pair) return i * STAIR_HIDDEN_PARTS + (size_t)part;
+    return part ? result->n + 2 * i + (size_t)part - 1 : i;
+}
+
 double stair_denoiser_share(const stair_denoiser *d, int part)
 {
-    return stair_hidden_share(stair_denoiser_is_random(d), part);
+    bool channel = !d->hidden && !d->pair;
+    return stair_hidden_share(channel ? d->parts > 1 : stair_denoiser_is_random(d), part);
 }

@@ -32,6 +32,7 @@
 #define MOST_FULL 6        /* rows for which controls take every pair */
 #define RICH      5        /* further controls of a row */
 #define ENOUGH    100      /* samples for each of them */
+#define MOST_MOVED 4.0     /* errors of a plain average by which controls may move it */
 #define MOST_FEATURES 1024
 #define FEWER         4    /* samples for each point of the lattice that averages what a linear label tells, */
 #define LEAST_NODES   1024
@@ -68,9 +69,10 @@ typedef struct {
     double *labels, *omega, *drawn, *weight; /* one batch; drawn (P, M): Z of each sample */
     double *told;                    /* (batch, P): by a linear label at omega */
     stair_denoised moments;
-    double *features;                /* (batch, targets + controls) */
+    double *features;                /* (batch, width): targets, controls, sizes of controls, `plain` of the whole */
     double *sums;                    /* (replicates, targets + controls) */
-    double whole[STAIR_MAX_INDICES], corrected[STAIR_MAX_INDICES]; /* sums of f_ii without and with the correction for random nodes */
+    int width, plain;                /* plain: f_ii, trace of the operator and log Z without the correction for random nodes, */
+    double *whole, *corrected;       /* (plain): their sums, and those with it */
     stair_controls controls;
 } outer_job;
 
@@ -133,12 +135,9 @@ void stair_outer_apply(const stair_outer *outer, int r, const double *x, double 
         }
 }
 
-double stair_replicate_error(int n, const double *values)
+double stair_outer_spread(const stair_outer *outer, const double *by_replicate)
 {
-    double mean = 0, spread = 0;
-    for (int r = 0; r < n; r++) mean += values[r] / n;
-    for (int r = 0; r < n; r++) spread += (values[r] - mean) * (values[r] - mean);
-    return n > 1 ? sqrt(spread / (n - 1) / n) : INFINITY;
+    return stair_spread_error(outer->random, outer->replicates, by_replicate);
 }
 
 /* The correction is the first order in 1/nodes and leaves the second: 10 to 20 times its square at six places where it was 1 to
@@ -303,18 +302,21 @@ void stair_outer_features(const stair_outer *outer, const stair_subspace *rest, 
 }
 
 /* Token sums that given omega are zero on average, RICH for each row: omega.g, the other entries of g g^T + dg, and both
- * with powers of omega. */
-static void rich_controls(const outer_job *job, const double *omega, const double *g, const double *dg, double *out)
+ * with powers of omega.  size: of the terms that cancel. */
+static void rich_controls(const outer_job *job, const double *omega, const double *g, const double *dg, double *out,
+                          double *size)
 {
     int m = job->m, pm = job->p * m;
-    for (int i = 0; i < job->p; i++, out += RICH) {
+    for (int i = 0; i < job->p; i++, out += RICH, size += RICH) {
         const double *w = omega + i * m, *h = g + i * m;
-        double along = 0, diagonal = 0, all = 0, quadratic = 0, square = 0;
+        double along = 0, diagonal = 0, all = 0, quadratic = 0, square = 0, terms = 0, length = 0;
         for (int a = 0; a < m; a++) {
             along += w[a] * h[a];
             square += w[a] * w[a];
+            length += h[a] * h[a];
             for (int b = 0; b < m; b++) {
                 double identity = h[a] * h[b] + dg[(i * m + a) * pm + i * m + b];
+                terms += fabs(h[a] * h[b]) + fabs(dg[(i * m + a) * pm + i * m + b]);
                 all += identity;
                 quadratic += w[a] * w[b] * identity;
                 if (a == b) diagonal += identity;
@@ -325,6 +327,10 @@ static void rich_controls(const outer_job *job, const double *omega, const doubl
         out[2] = all;
         out[3] = quadratic;
         out[4] = diagonal * square;
+        size[0] = sqrt(square * length);
+        size[1] = size[0] * square;
+        size[2] = terms;
+        size[3] = size[4] = terms * square;
     }
 }
 
@@ -335,61 +341,84 @@ static int count_controls(const outer_job *job)
     return pairs_of(job) + (job->rich ? RICH * job->p : 0) + (job->linear_too ? job->p : 0) + 1;
 }
 
-/* Targets and controls of one estimate; g g^T + dg for every pair of rows, or for the diagonal alone. */
+/* Targets, controls and their sizes, of one estimate; g g^T + dg for every pair of rows, or for the diagonal alone. */
 static void part_features(const outer_job *job, const double *omega, double logz, const double *g, const double *dg, double *f)
 {
     int p = job->p, m = job->m, pm = p * m;
-    double *control = f + job->out->count;
+    double *control = f + job->out->count, *size = control + job->controls.controls;
     stair_outer_features(job->out, &job->rest, m, logz, g, dg, f);
     for (int i = 0; i < p; i++)
         for (int j = p <= MOST_FULL ? 0 : i; j <= i; j++) {
             double slope = 0;
             for (int t = 0; t < m; t++) slope += dg[(i * m + t) * pm + j * m + t];
             *control++ = f[packed(i, j)] + slope;
+            *size++ = fabs(f[packed(i, j)]) + fabs(slope);
         }
-    if (job->rich) rich_controls(job, omega, g, dg, control);
+    if (job->rich) rich_controls(job, omega, g, dg, control, size);
+}
+
+/* f_ii, the trace of the operator and log Z among targets f, which the noise of random nodes makes larger. */
+static void pick_plain(const outer_job *job, const double *f, double *out)
+{
+    int p = job->p, k = job->out->kernel, pairs = job->out->pairs, half = p * (p + 1) / 2;
+    for (int r = 0; r < p; r++) out[r] = f[packed(r, r)];
+    out[p] = 0;
+    for (int i = 0; i < k; i++) out[p] += f[half + 1 + packed(i, i) * (pairs + 1)];
+    out[p + 1] = f[half];
+}
+
+static void sample_features(const outer_job *job, size_t n, double *feature)
+{
+    int p = job->p, pm = p * job->m, parts = job->denoiser.parts, controls = job->controls.controls;
+    int all = job->out->count + controls, last = all - 1 - (job->linear_too ? p : 0), sized = last + controls;
+    double part[MOST_FEATURES], weight = job->weight[n];
+    memset(feature, 0, sizeof(double) * (size_t)job->width);
+    for (int k = 0; k < parts; k++) {
+        size_t at = stair_denoised_at(&job->denoiser, &job->moments, n, k);
+        double share = stair_denoiser_share(&job->denoiser, k) * weight;
+        if (share == 0) continue;
+        part_features(job, job->omega + n * (size_t)pm, job->moments.logz[at], job->moments.g + at * (size_t)pm,
+                      job->moments.dg + at * (size_t)(pm * pm), part);
+        for (int c = 0; c < last; c++) feature[c] += share * part[c];
+        for (int c = all; c < sized && k == 0; c++) feature[c] = weight * part[c];
+        if (k == 0) pick_plain(job, part, feature + all + controls);
+    }
+    for (int c = 0; job->linear_too && c < p; c++) {
+        double told = job->told[n * (size_t)p + (size_t)c];
+        feature[last + c] = weight * (told - job->expected[c]);
+        feature[sized + c] = weight * fabs(told);
+    }
+    feature[all - 1] = weight - 1;
+    feature[all + controls - 1] = 1;
 }
 
 static stair_status feature_block(void *user, size_t block, int thread, stair_context *local)
 {
     const outer_job *job = user;
-    int p = job->p, pm = p * job->m, all = job->controls.targets + job->controls.controls, parts = job->denoiser.parts;
-    int from_posterior = job->out->count + pairs_of(job) + (job->rich ? RICH * p : 0);
-    double part[MOST_FEATURES];
     (void)thread, (void)local;
-    for (size_t n = block * BLOCK; n < (block + 1) * BLOCK && n < job->batch; n++) {
-        double weight = job->weight[n], *feature = job->features + n * (size_t)all;
-        memset(feature, 0, sizeof(double) * (size_t)all);
-        for (int k = 0; k < parts; k++) {
-            size_t at = n * (size_t)parts + (size_t)k;
-            double share = stair_denoiser_share(&job->denoiser, k) * weight;
-            if (share == 0) continue;
-            part_features(job, job->omega + n * (size_t)pm, job->moments.logz[at], job->moments.g + at * (size_t)pm,
-                          job->moments.dg + at * (size_t)(pm * pm), part);
-            for (int c = 0; c < from_posterior; c++) feature[c] += share * part[c];
-        }
-        for (int c = 0; job->linear_too && c < p; c++)
-            feature[from_posterior + c] = weight * (job->told[n * (size_t)p + (size_t)c] - job->expected[c]);
-        feature[all - 1] = weight - 1;
-    }
+    for (size_t n = block * BLOCK; n < (block + 1) * BLOCK && n < job->batch; n++)
+        sample_features(job, n, job->features + n * (size_t)job->width);
     return STAIR_OK;
 }
 
 static void compare_parts(outer_job *job, size_t i, const double *feature)
 {
-    const double *g = job->moments.g + i * (size_t)(job->denoiser.parts * job->p * job->m);
-    for (int r = 0; r < job->p; r++) {
-        job->corrected[r] += feature[packed(r, r)];
-        for (int t = 0; t < job->m; t++) job->whole[r] += job->weight[i] * g[r * job->m + t] * g[r * job->m + t];
+    const double *whole = feature + job->width - job->plain;
+    double corrected[STAIR_MAX_INDICES + 2];
+    pick_plain(job, feature, corrected);
+    for (int k = 0; k < job->plain; k++) {
+        job->whole[k] += job->weight[i] * whole[k];
+        job->corrected[k] += corrected[k];
     }
 }
 
-/* Relative, of the row that suffers most. */
+/* Relative, of the row or operator that suffers most. */
 static double bias_left(const outer_job *job)
 {
     double most = 0;
-    for (int r = 0; r < job->p; r++)
-        if (!job->flat[r]) most = fmax(most, fabs(job->corrected[r] / job->whole[r] - 1));
+    for (int k = 0; k <= job->p; k++)
+        if (job->whole[k] > 0 && (k == job->p || !job->flat[k]))
+            most = fmax(most, fabs(job->corrected[k] / job->whole[k] - 1));
     return stair_bias_left(most);
 }
 
@@ -403,9 +432,9 @@ static stair_status run_batch(stair_context *context, outer_job *job)
                                       job->labels, job->omega, job->drawn, &job->moments));
     STAIR_TRY(stair_parallel(context, blocks, feature_block, job));
     for (size_t i = 0; i < n; i++) {
-        const double *feature = job->features + i * (size_t)all;
+        const double *feature = job->features + i * (size_t)job->width;
         for (int k = 0; k < all; k++) sum[k] += feature[k];
-        stair_controls_add(&job->controls, 1, feature);
+        stair_controls_add(&job->controls, feature);
         job->out->inner += fmin(1, job->moments.error[i]) * job->weight[i];
         compare_parts(job, i, feature);
     }
@@ -413,28 +442,49 @@ static stair_status run_batch(stair_context *context, outer_job *job)
     return STAIR_OK;
 }
 
+/* Controls that move an average by more than its noise without them are not of mean zero, whatever they should be: then
+ * target t goes without. */
+static void keep_or_drop(outer_job *job, int t)
+{
+    stair_outer *out = job->out;
+    int all = job->controls.targets + job->controls.controls;
+    double plain[STAIR_MOST_REPLICATES], moved = 0;
+    for (int r = 0; r < out->replicates; r++) {
+        plain[r] = job->sums[r * all + t];
+        moved += (out->sample[r * out->count + t] - plain[r]) / out->replicates;
+    }
+    if (fabs(moved) <= MOST_MOVED * stair_replicate_error(out->replicates, plain)) return;
+    for (int r = 0; r < out->replicates; r++) out->sample[r * out->count + t] = plain[r];
+}
+
 static void finish(outer_job *job)
 {
     stair_outer *out = job->out;
     int all = job->controls.targets + job->controls.controls;
     stair_controls_solve(&job->controls);
-    memset(out->mean, 0, sizeof(double) * (size_t)out->count);
     for (int r = 0; r < out->replicates; r++) {
-        double *sum = job->sums + (size_t)r * (size_t)all, *row = out->sample + (size_t)r * (size_t)out->count;
+        double *sum = job->sums + (size_t)r * (size_t)all;
         for (int k = 0; k < all; k++) sum[k] /= (double)job->rule->points;
-        stair_controls_apply(&job->controls, sum, row);
-        for (int k = 0; k < out->count; k++) out->mean[k] += row[k] / out->replicates;
+        stair_controls_apply(&job->controls, sum, out->sample + (size_t)r * (size_t)out->count);
     }
-    out->inner /= (double)job->rule->points * out->replicates;
+    for (int k = 0; k < out->count; k++) {
+        keep_or_drop(job, k);
+        out->mean[k] = 0;
+        for (int r = 0; r < out->replicates; r++) out->mean[k] += out->sample[r * out->count + k] / out->replicates;
+    }
+    double samples = (double)job->rule->points * out->replicates;
+    out->inner /= samples;
     out->bias = bias_left(job);
+    out->logz_bias = stair_bias_left((job->corrected[job->p + 1] - job->whole[job->p + 1]) / samples);
 }
 
 static stair_status allocate(stair_context *context, outer_job *job, double **memory)
 {
     size_t n = job->rule->points < BATCH ? job->rule->points : BATCH, p = (size_t)job->p, pm = p * (size_t)job->m;
     size_t all = (size_t)(job->controls.targets + job->controls.controls), k = (size_t)job->model->info.label_size;
-    size_t parts = STAIR_HIDDEN_PARTS, batch = k + 2 + 2 * pm + p + (size_t)job->m + parts * (1 + pm + pm * pm) + all;
-    double *at = *memory = calloc(n * batch + all * (size_t)job->out->replicates, sizeof(double));
+    size_t parts = STAIR_HIDDEN_PARTS, width = (size_t)job->width;
+    size_t batch = k + 2 + 2 * pm + p + (size_t)job->m + parts * (1 + pm + pm * pm) + width;
+    double *at = *memory = calloc(n * batch + all * (size_t)job->out->replicates + 2 * (size_t)job->plain, sizeof(double));
     if (!at) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
     job->labels = at;
     job->omega = job->labels + n * k;
@@ -447,7 +497,9 @@ static stair_status allocate(stair_context *context, outer_job *job, double **me
     job->moments.g = job->moments.logz + n * parts;
     job->moments.dg = job->moments.g + n * parts * pm;
     job->features = job->moments.dg + n * parts * pm * pm;
-    job->sums = job->features + n * all;
+    job->sums = job->features + n * width;
+    job->whole = job->sums + all * (size_t)job->out->replicates;
+    job->corrected = job->whole + job->plain;
     return STAIR_OK;
 }
 
@@ -525,9 +577,11 @@ static stair_status choose_controls(stair_context *context, outer_job *job)
 {
     const stair_model_info *info = &job->model->info;
     double samples = (double)job->rule->points * job->rule->replicates;
-    job->rich = samples >= ENOUGH * RICH * job->p && pairs_of(job) + (RICH + 2) * job->p + job->out->count < MOST_FEATURES;
+    job->rich = samples >= ENOUGH * RICH * job->p && 2 * (pairs_of(job) + (RICH + 2) * job->p) + job->out->count < MOST_FEATURES;
     job->linear_too = job->rich && !info->output_noisy && job->rule->points >= FEWER * EXPECT_BLOCKS &&
                       stair_linear_create(context, job->model, &job->linear) == STAIR_OK;
+    job->plain = job->p + 2;
+    job->width = job->out->count + 2 * count_controls(job) + job->plain;
     return stair_controls_create(context, job->out->count, count_controls(job), &job->controls);
 }
 
@@ -539,9 +593,10 @@ static stair_status sample(stair_context *context, const stair_model *model, con
     if (!job) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
     *job = (outer_job){.model = model, .rule = rule, .out = outer, .p = model->info.indices, .m = model->info.tokens,
                         .even = model->ops->even && !model->info.output_noisy};
-    outer->inner = outer->bias = 0;
+    outer->inner = outer->bias = outer->logz_bias = 0;
     outer->calls = 0;
     outer->replicates = rule->replicates;
+    outer->random = true;
     stair_subspace_set(model, q, basis, &job->rest);
     prepare(job, q);
     stair_status status = choose_controls(context, job);

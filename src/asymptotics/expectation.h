@@ -8,8 +8,8 @@
 #define STAIR_ASYMPTOTICS_EXPECTATION_H
 
 #include "asymptotics/symmetry.h"
+#include "core/stats.h"
 
-#define STAIR_MOST_REPLICATES 64
 #define STAIR_MOST_KERNEL     6 /* dimension of the subspace on which the operator is formed */
 
 typedef struct {
@@ -28,12 +28,14 @@ typedef struct {
     int indices, kernel;
     int replicates; /* of the last evaluation: a grid has fewer than were asked for */
     bool grid;      /* of labels, and not samples */
+    bool random;    /* replicates are independent; if not they are interlaced grids, and their distance is the error */
     int count;      /* numbers: P(P+1)/2 of f, log Z, pairs^2 of the operator */
     int pairs;      /* kernel (kernel + 1) / 2 */
     double *mean;   /* (count) */
     double *sample; /* (replicates, count) */
     double inner;   /* mean of the error estimates of single posteriors */
-    double bias;    /* relative error that all replicates may have in common */
+    double bias;    /* relative error that all replicates may have in common, */
+    double logz_bias; /* and of log Z, absolute */
     size_t calls;   /* samples the channel was asked for */
     double *memory;
 } stair_outer;
@@ -66,7 +68,7 @@ void stair_outer_apply(const stair_outer *outer, int r, const double *x, double 
 /* What a correction for the bias of random hidden nodes leaves, both relative. */
 double stair_bias_left(double correction);
 
-/* Standard error of the mean of n replicate values. */
-double stair_replicate_error(int n, const double *values);
+/* Error of the mean of a number that replicates have by themselves; `bias` is not in it. */
+double stair_outer_spread(const stair_outer *outer, const double *by_replicate);
 
 #endif

@@ -259,7 +259,7 @@ static void read_posterior(grid_job *job, size_t i, double scale)
     job->values.mass[i] = job->values.bias[i] = 0;
     memset(total, 0, sizeof(double) * (size_t)count);
     for (size_t part = 0; part < parts; part++) {
-        size_t at = i * parts + part;
+        size_t at = stair_denoised_at(&job->denoiser, &job->moments, i, (int)part);
         const double *dg = job->moments.dg + at * pm * pm;
         double mass = exp(job->moments.logz[at]) / scale, weight = mass * strength(job, dg);
         double share = stair_denoiser_share(&job->denoiser, (int)part);
@@ -389,7 +389,7 @@ static stair_status replicate(stair_context *context, grid_job *job, int r)
 /* Interlaced grids; where anything is random more of them, for their spread is the error. */
 static int replicates_of(const grid_job *job)
 {
-    int wanted = stair_hidden_nodes_random(job->model) ? STAIR_MOST_REPLICATES : 2;
+    int wanted = job->out->random ? STAIR_MOST_REPLICATES : 2;
     return wanted < job->rule->replicates ? wanted : job->rule->replicates;
 }
 
@@ -397,7 +397,8 @@ static stair_status run(stair_context *context, grid_job *job)
 {
     stair_outer *out = job->out;
     out->calls = 0;
-    out->inner = out->bias = 0;
+    out->inner = out->bias = out->logz_bias = 0;
+    out->random = stair_hidden_nodes_random(job->model);
     out->replicates = replicates_of(job);
     memset(out->mean, 0, sizeof(double) * (size_t)out->count);
     for (int r = 0; r < out->replicates; r++) {

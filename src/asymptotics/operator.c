@@ -65,7 +65,7 @@ void stair_operator_leading(const stair_outer *outer, const stair_symmetry *symm
         stair_outer_apply(outer, r, x, y);
         leading->by_replicate[r] = product(n, x, y);
     }
-    leading->error = hypot(stair_replicate_error(outer->replicates, leading->by_replicate), outer->bias * leading->value);
+    leading->error = hypot(stair_outer_spread(outer, leading->by_replicate), outer->bias * leading->value);
     double trace = 0;
     for (int i = 0; i < k; i++) trace += x[i * (k + 1)];
     for (int i = 0; i < n; i++) x[i] /= trace;

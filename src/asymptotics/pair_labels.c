@@ -125,6 +125,7 @@ static stair_status run(stair_context *context, label_job *job)
     stair_outer *out = job->out;
     for (int i = 0; i < p; i++) cov[i * (p + 1)] = 1;
     STAIR_TRY(stair_pair_create(context, job->model, cov, FINENESS, 1, 1, &job->pair));
+    out->random = false;
     out->replicates = 2;
     for (int r = 0; r < 2; r++) STAIR_TRY(replicate(context, job, r));
     for (int c = 0; c < out->count; c++) out->mean[c] = 0.5 * (out->sample[c] + out->sample[out->count + c]);
@@ -136,7 +137,7 @@ stair_status stair_pair_labels_evaluate(stair_context *context, const stair_mode
 {
     double q[CELLS] = {0};
     label_job job = {.model = model, .out = outer, .deviation = sqrt(1 + model->info.prenoise)};
-    outer->inner = outer->bias = 0;
+    outer->inner = outer->bias = outer->logz_bias = 0;
     outer->calls = 0;
     stair_subspace_set(model, q, basis, &job.rest);
     stair_status status = run(context, &job);

@@ -91,7 +91,8 @@ stair_status stair_point_fibre_evaluate(stair_context *context, const stair_mode
     if (!memory) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
     stair_subspace_set(model, zero, basis, &rest);
     outer->calls = 0;
-    outer->inner = outer->bias = 0;
+    outer->inner = outer->bias = outer->logz_bias = 0;
+    outer->random = false;
     outer->replicates = 2; /* two rotations: they agree to rounding */
     stair_status status = STAIR_OK;
     for (int r = 0; r < 2 && status == STAIR_OK; r++)

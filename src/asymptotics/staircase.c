@@ -19,8 +19,15 @@
 #define LAST_MEAN 3e-5  /* where v counts as zero */
 #define MOST_ALPHA 1e3  /* no step is looked for beyond */
 #define SLACK     3e-3  /* by which alpha(v) may fall before it counts as a fold */
-#define SECANT    4
+#define SECANT    4     /* steps towards a crossing, with either rule */
+#define WIDE      0.02  /* of log v: slopes of noisy maps are not taken between points closer than that */
+#define SLOPES    0.3   /* relative error of such slopes */
+#define SHARE     0.3   /* of the precision that they may cost */
+#define FAR       0.3   /* |height| that is no crossing */
 #define MORE      2     /* times that the rule at a crossing may be made more careful */
+#define VERTEX    4     /* attempts to find the largest alpha of a fold */
+#define APART     0.3   /* in log v, of the three points that show it, */
+#define INSIDE    0.7   /* within which it has to be */
 
 typedef struct {
     double v, alpha, height; /* height: log(alpha * eigenvalue) */
@@ -30,6 +37,8 @@ typedef struct {
     stair_branch *b;
     const stair_asymptotics_options *options;
     stair_branch_point *point;
+    stair_branch *other;             /* a copy of the branch, */
+    stair_branch_point *other_point; /* for what must not disturb the walk */
     stair_step *list;
     int capacity, *count;
     walk_point top;   /* largest alpha so far */
@@ -43,11 +52,16 @@ static walk_point as_walk(double v, const stair_branch_point *point)
     return (walk_point){.v = v, .alpha = point->alpha, .height = product > 0 ? log(product) : -INFINITY};
 }
 
+static stair_status solve_at(stair_branch *b, stair_branch_point *point, double v, bool fine, walk_point *out)
+{
+    STAIR_TRY(stair_branch_at_mean(b, v, fine, point));
+    *out = as_walk(v, point);
+    return STAIR_OK;
+}
+
 static stair_status walk_to(staircase *s, double v, bool fine, walk_point *out)
 {
-    STAIR_TRY(stair_branch_at_mean(s->b, v, fine, s->point));
-    *out = as_walk(v, s->point);
-    return STAIR_OK;
+    return solve_at(s->b, s->point, v, fine, out);
 }
 
 /* Layers of the rows along which x (P, P) is not zero; rows themselves where there are no layers. */
@@ -91,7 +105,17 @@ static stair_status first_step(staircase *s)
 {
     stair_step *step = new_step(s, STAIR_STEP_WEAK);
     memset(s->point, 0, sizeof *s->point);
-    STAIR_TRY(stair_branch_at_zero(s->b, fmax(1e-9, 1e-3 * s->options->precision), s->point));
+    stair_outer_rule rule = s->b->fine;
+    stair_status status;
+    for (int more = 0;; more++) {
+        status = stair_branch_at_zero(s->b, fmax(1e-9, 1e-3 * s->options->precision), s->point);
+        double relative = s->point->leading.error / s->point->leading.value;
+        if (status != STAIR_OK || more == MORE || s->options->points ||
+            !stair_branch_sharpen(s->b, s->point, relative, s->options->precision))
+            break;
+    }
+    s->b->fine = rule;
+    STAIR_TRY(status);
     double value = s->point->leading.value;
     if (step) describe(s, step);
     bool never = !(value > 1 / MOST_ALPHA);
@@ -103,71 +127,91 @@ static stair_status first_step(staircase *s)
     return STAIR_OK;
 }
 
-/* The crossing between two walk points, on the coarse rule; leaves the slopes of log alpha and of the
- * height in log v. */
-static stair_status close_in(staircase *s, walk_point *above, walk_point *below, double *alpha_slope, double *slope)
+typedef struct {
+    walk_point at;             /* close to it, solved with the full rule */
+    double slope, alpha_slope; /* of the height and of log alpha, in log v */
+    double error, v_error;     /* relative, of alpha and of v at the crossing */
+    double doubt;              /* part of `error`: what the way from `at` to the crossing may be wrong by */
+} crossing;
+
+/* Slopes by a straight line through points, which are noisy one by one. */
+static void fit_slopes(int n, const walk_point *point, crossing *c)
 {
-    walk_point next;
+    double x = 0, xx = 0, height = 0, alpha = 0;
+    for (int i = 0; i < n; i++) x += log(point[i].v) / n;
+    for (int i = 0; i < n; i++) {
+        double away = log(point[i].v) - x;
+        xx += away * away;
+        height += away * point[i].height;
+        alpha += away * log(point[i].alpha);
+    }
+    c->slope = height / xx;
+    c->alpha_slope = alpha / xx;
+}
+
+/* Closes in on the crossing between two walk points, on the coarse rule; leaves slopes. */
+static stair_status close_in(staircase *s, walk_point *above, walk_point *below, crossing *c)
+{
+    walk_point seen[SECANT + 2], next;
+    int count = 0;
+    if (isfinite(above->height)) seen[count++] = *above;
+    seen[count++] = *below;
     for (int k = 0; k < SECANT; k++) {
         double share = isfinite(above->height) ? above->height / (above->height - below->height) : 0.5;
         share = fmin(0.95, fmax(0.05, share));
         double v = exp(log(above->v) + share * log(below->v / above->v));
         STAIR_TRY(walk_to(s, v, false, &next));
         *(next.height < 0 ? above : below) = next;
+        if (isfinite(next.height)) seen[count++] = next;
         if (fabs(next.height) < 0.02 && isfinite(above->height)) break;
     }
-    double width = log(below->v / above->v);
-    *alpha_slope = log(below->alpha / above->alpha) / width;
-    *slope = (below->height - above->height) / width;
+    fit_slopes(count, seen, c);
     return STAIR_OK;
 }
-
-typedef struct {
-    walk_point at;             /* close to it, solved with the full rule */
-    double slope, alpha_slope; /* of the height and of log alpha, in log v */
-    double error, v_error;     /* relative, of alpha and of v at the crossing */
-} crossing;
 
 /* Every replicate crosses at its own alpha and v. */
 static void crossing_errors(const stair_branch_point *point, crossing *c)
 {
-    double alpha[STAIR_MOST_REPLICATES], v[STAIR_MOST_REPLICATES], shared = hypot(point->bias, point->doubt);
+    double alpha[STAIR_MOST_REPLICATES], v[STAIR_MOST_REPLICATES];
+    double shared = hypot(point->bias, point->doubt), far = SLOPES * fabs(c->at.height / c->slope);
     for (int r = 0; r < point->replicates; r++) {
         double height = log(point->alpha_by_replicate[r] * fmax(1e-300, point->leading.by_replicate[r]));
         v[r] = -height / c->slope;
         alpha[r] = log(point->alpha_by_replicate[r]) + c->alpha_slope * v[r];
     }
-    c->error = hypot(stair_replicate_error(point->replicates, alpha), shared);
-    c->v_error = hypot(stair_replicate_error(point->replicates, v), shared / c->slope);
+    c->doubt = far * fabs(c->alpha_slope) + c->at.height * c->at.height;
+    c->error = hypot(stair_spread_error(point->random, point->replicates, alpha), hypot(shared, c->doubt));
+    c->v_error = hypot(stair_spread_error(point->random, point->replicates, v), hypot(shared / c->slope, far));
 }
 
-/* Secant steps from v on with the full rule, which gets more samples if it misses the error asked for. */
+/* Newton's steps from v on with the full rule, which gets more samples if it misses the error asked for. */
 static stair_status solve_crossing(staircase *s, double v, crossing *c)
 {
     walk_point before = {0};
+    double precision = s->options->precision;
     for (int k = 0, more = 0;; k++) {
         STAIR_TRY(walk_to(s, v, true, &c->at));
-        if (before.v > 0 && fabs(log(c->at.v / before.v)) > 1e-6) {
-            c->slope = (c->at.height - before.height) / log(c->at.v / before.v);
-            c->alpha_slope = log(c->at.alpha / before.alpha) / log(c->at.v / before.v);
-        }
+        if (before.v > 0 && fabs(log(c->at.v / before.v)) > (s->point->random ? WIDE : 1e-6))
+            fit_slopes(2, (walk_point[]){before, c->at}, c);
         before = c->at;
         crossing_errors(s->point, c);
-        if (k >= SECANT || c->at.height * c->at.height <= 0.05 * s->options->precision) {
+        if (k >= SECANT || c->doubt <= SHARE * fmax(precision, c->error)) {
+            if (!(fabs(c->at.height) < FAR))
+                return stair_fail(s->b->context, STAIR_NOT_CONVERGED, "no crossing near alpha = %.4g; log(alpha eigenvalue) = %.2g",
+                                  c->at.alpha, c->at.height);
             if (more++ == MORE || s->options->points) return STAIR_OK;
-            if (!stair_branch_sharpen(s->b, s->point, c->error, s->options->precision)) return STAIR_OK;
+            if (!stair_branch_sharpen(s->b, s->point, c->error, precision)) return STAIR_OK;
             before.v = 0; /* of another rule */
         }
         v *= exp(fmax(-0.5, fmin(0.5, -c->at.height / c->slope)));
     }
 }
 
-/* Solves the crossing and writes the step, from the last point, whose height is small enough for its square not to matter,
- * along the slopes. */
+/* Solves the crossing and writes the step, from the last point along the slopes. */
 static stair_status cross(staircase *s, walk_point above, walk_point below)
 {
     crossing c = {0};
-    STAIR_TRY(close_in(s, &above, &below, &c.alpha_slope, &c.slope));
+    STAIR_TRY(close_in(s, &above, &below, &c));
     stair_outer_rule rule = s->b->fine;
     stair_status status =
         solve_crossing(s, exp(log(above.v) + above.height / (above.height - below.height) * log(below.v / above.v)), &c);
@@ -181,6 +225,7 @@ static stair_status cross(staircase *s, walk_point above, walk_point below)
         step->alpha = here.alpha;
         step->error = step->alpha * c.error;
         step->eigenvalue = 1 / step->alpha; /* at the crossing, a little beside the point just solved */
+        step->eigenvalue_error = c.error / step->alpha;
         for (int i = 0; i < s->b->model->info.indices; i++)
             if (step->overlap[i] > 0) {
                 step->overlap[i] = 1 - (1 - step->overlap[i]) * here.v / c.at.v;
@@ -201,16 +246,58 @@ static void nearby_overlap(const staircase *s, stair_step *step)
     }
 }
 
+/* Three points of the fold around log v = middle, the middle one solved last.  False where their parabola has its top
+ * elsewhere, and `middle` is then nearer to it. */
+static stair_status look_for_top(staircase *s, double *middle, bool *found, walk_point *top, double *doubt)
+{
+    static const int order[3] = {-1, 1, 0};
+    double value[3];
+    walk_point here;
+    for (int k = 0; k < 3; k++) {
+        STAIR_TRY(solve_at(s->other, s->other_point, exp(*middle + order[k] * APART), true, &here));
+        value[order[k] + 1] = log(here.alpha);
+    }
+    double slope = 0.5 * (value[2] - value[0]), bend = value[2] - 2 * value[1] + value[0];
+    double move = bend < 0 ? fmax(-2, fmin(2, -slope / bend)) : slope > 0 ? 2 : -2;
+    double gain = slope * move + 0.5 * bend * move * move;
+    *found = fabs(move) <= INSIDE;
+    *top = (walk_point){.v = exp(*middle + APART * move), .alpha = exp(value[1] + gain)};
+    *doubt = SLOPES * fabs(gain) + 0.1 * fabs(bend) * fabs(move); /* a parabola is not all there is */
+    *middle = log(top->v);
+    return STAIR_OK;
+}
+
+/* The largest alpha of the fold that the walk met, with the full rule; error is relative. */
+static stair_status refine_top(staircase *s, double *error)
+{
+    double middle = log(s->top.v), doubt = 0;
+    bool found = false;
+    *s->other = *s->b;
+    for (int k = 0, more = 0; k < VERTEX; k++) {
+        STAIR_TRY(look_for_top(s, &middle, &found, &s->top, &doubt));
+        const stair_branch_point *point = s->other_point;
+        *error = hypot(point->alpha_error / point->alpha, doubt);
+        if (!found) continue;
+        if (more++ == MORE || s->options->points || *error <= s->options->precision) return STAIR_OK;
+        if (!stair_branch_sharpen(s->other, point, *error, s->options->precision)) return STAIR_OK;
+    }
+    return found ? STAIR_OK
+                 : stair_fail(s->b->context, STAIR_NOT_CONVERGED, "the top of the fold near alpha = %.4g was not found", s->top.alpha);
+}
+
 /* A jump lands where more is already unstable: that is learned at the same alpha. */
-static void land(staircase *s)
+static stair_status land(staircase *s)
 {
     stair_step *step = new_step(s, STAIR_STEP_WEAK);
-    if (!step) return;
+    double error;
+    if (!step) return STAIR_OK;
     describe(s, step);
     nearby_overlap(s, step);
     step->jump = true;
+    STAIR_TRY(refine_top(s, &error));
     step->alpha = s->top.alpha;
-    step->error = s->point->alpha_error;
+    step->error = error * step->alpha;
+    return STAIR_OK;
 }
 
 /* Walks until the next step, or to the end; `found` tells which. */
@@ -229,9 +316,7 @@ static stair_status walk(staircase *s, double start, bool *found)
         if (now.alpha > s->top.alpha) s->top = now;
         if (!s->jumping && now.height > 0) {
             *found = true;
-            if (!was) return cross(s, before, now);
-            land(s);
-            return STAIR_OK;
+            return was ? land(s) : cross(s, before, now);
         }
         if (now.alpha > MOST_ALPHA) return STAIR_OK;
         before = now;
@@ -255,11 +340,11 @@ static stair_status last_step(staircase *s, double end_alpha)
     name_learned(model, identity, step);
     for (int i = 0; i < model->info.indices; i++) step->overlap[i] = 1;
     if (s->top.alpha > end_alpha * (1 + SLACK) && s->top.v > 10 * LAST_MEAN) {
-        walk_point fold;
-        STAIR_TRY(walk_to(s, s->top.v, true, &fold));
-        if (fold.alpha - 3 * s->point->alpha_error <= limit.alpha) return STAIR_OK;
-        step->alpha = fold.alpha;
-        step->error = s->point->alpha_error;
+        double error;
+        STAIR_TRY(refine_top(s, &error));
+        if (s->top.alpha * (1 - 3 * error) <= limit.alpha) return STAIR_OK;
+        step->alpha = s->top.alpha;
+        step->error = error * step->alpha;
         step->jump = true;
         nearby_overlap(s, step);
     }
@@ -310,19 +395,35 @@ static stair_status climb(staircase *s, int steps)
     return STAIR_OK;
 }
 
+/* A step whose error is larger than what was asked for is a result all the same, and the status says so. */
+static stair_status judge(const staircase *s)
+{
+    for (int k = 0; k < *s->count; k++) {
+        const stair_step *step = &s->list[k];
+        if (isfinite(step->alpha) && step->error > s->options->precision * step->alpha)
+            return stair_fail(s->b->context, STAIR_NOT_CONVERGED, "step %d has a relative error of %.2g, above the precision %.2g; %s",
+                              k + 1, step->error / step->alpha, s->options->precision,
+                              s->options->points ? "take more samples" : "allow for a larger one");
+    }
+    return STAIR_OK;
+}
+
 static stair_status find(stair_context *context, const stair_model *model, const stair_asymptotics_options *options, int steps,
                          int capacity, stair_step *list, stair_mark *marks, int *count)
 {
     *count = 0;
     STAIR_TRY(stair_asymptotics_check(context, options));
     staircase s = {.options = options, .list = list, .marks = marks, .capacity = capacity, .count = count};
-    s.b = malloc(sizeof *s.b);
-    s.point = malloc(sizeof *s.point);
+    s.b = malloc(2 * sizeof *s.b);
+    s.point = malloc(2 * sizeof *s.point);
     stair_status status = s.b && s.point ? STAIR_OK : stair_fail(context, STAIR_NO_MEMORY, "out of memory");
     if (status == STAIR_OK) {
+        s.other = s.b + 1;
+        s.other_point = s.point + 1;
         stair_branch_prepare(s.b, context, model, options);
         status = climb(&s, steps);
     }
+    if (status == STAIR_OK && !marks) status = judge(&s);
     free(s.b);
     free(s.point);
     return status;

@@ -34,6 +34,7 @@
 #define NODES_AT_ONCE  4    /* times more nodes, */
 #define POINTS_AT_ONCE 16.0 /* or samples */
 #define RATE           0.6  /* errors fall like samples^-RATE */
+#define SAFE_REPLICATES 8.0 /* whose spread is known to a third */
 
 stair_asymptotics_options stair_asymptotics_defaults(void)
 {
@@ -107,13 +108,18 @@ bool stair_branch_sharpen(stair_branch *b, const stair_branch_point *point, doub
     stair_outer_rule *rule = &b->fine;
     double noise = sqrt(fmax(0, error * error - point->bias * point->bias)), more = noise / (NOISE_SHARE * wanted);
     bool sharper = false;
-    if (!(error > wanted) || (point->grid && point->replicates <= 2)) return false; /* equidistant nodes are no samples */
+    if (!(error > wanted) || !point->random) return false; /* equidistant nodes are no samples */
     for (double left = point->bias; left > BIAS_SHARE * wanted && left > point->bias / NODES_AT_ONCE; left /= 2) {
         rule->nodes *= 2;
         sharper = true;
     }
     if (point->grid && more > 1 && rule->replicates < STAIR_MOST_REPLICATES) {
         rule->replicates = (int)fmin(STAIR_MOST_REPLICATES, ceil(rule->replicates * more * more));
+        sharper = true;
+    }
+    if (more > 1 && rule->replicates < SAFE_REPLICATES) { /* few replicates say little: that comes first */
+        more *= stair_student(SAFE_REPLICATES) / stair_student(rule->replicates) * sqrt(rule->replicates / SAFE_REPLICATES);
+        rule->replicates = (int)SAFE_REPLICATES;
         sharper = true;
     }
     for (double left = fmin(POINTS_AT_ONCE, pow(more, 1 / RATE)); left > M_SQRT2 && !point->grid; left /= 2) {

@@ -59,7 +59,7 @@ stair_status stair_worker_create(stair_context *context, const stair_model *mode
     memset(w, 0, sizeof *w);
     STAIR_TRY(stair_integrand_create(context, model, &w->f));
     size_t count = (size_t)w->f.count, size = (size_t)w->f.size;
-    w->memory = calloc(4 * count + 4 * (size + size * size), sizeof(double));
+    w->memory = calloc(4 * count + 6 * (size + size * size), sizeof(double));
     if (!w->memory || stair_modes_create(context, &w->f, &w->modes) != STAIR_OK) {
         stair_worker_destroy(w);
         return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
@@ -67,8 +67,8 @@ stair_status stair_worker_create(stair_context *context, const stair_model *mode
     double *at = w->memory;
     stair_moments *moments[] = {&w->total, &w->extra, &w->part[0], &w->part[1]};
     for (int k = 0; k < 4; k++, at += count) moments[k]->sum = at;
-    stair_posterior *posteriors[] = {&w->first, &w->second, &w->coarse, &w->spare};
-    for (int k = 0; k < 4; k++) {
+    stair_posterior *posteriors[] = {&w->first, &w->second, &w->coarse, &w->spare, &w->half[0], &w->half[1]};
+    for (int k = 0; k < 6; k++) {
         posteriors[k]->g = at;
         posteriors[k]->dg = at + size;
         at += size + size * size;
@@ -183,6 +183,20 @@ static stair_status check_covariance(stair_context *local, int p, const double *
     return STAIR_OK;
 }
 
+/* Both halves of sample i, or the whole twice. */
+static void write_halves(const channel_job *job, const stair_worker *w, const stair_canonical *canonical,
+                         const stair_posterior *whole, size_t i)
+{
+    stair_channel_result *r = job->result;
+    size_t size = (size_t)w->f.size;
+    for (size_t k = 0; k < 2 && r->half_g; k++) {
+        const stair_posterior *half = w->halved ? &w->half[k] : whole;
+        size_t at = 2 * i + k;
+        r->half_logz[at] = half->logz;
+        stair_canonical_undo(job->model, canonical, half->g, half->dg, r->half_g + at * size, r->half_dg + at * size * size);
+    }
+}
+
 static stair_status evaluate_sample(stair_context *local, const channel_job *job, stair_worker *w, size_t i)
 {
     stair_integrand *f = &w->f;
@@ -206,6 +220,7 @@ static stair_status evaluate_sample(stair_context *local, const channel_job *job
                           job->options->method, f->dim);
     w->sample = job->first + i;
     f->visited = 0;
+    w->halved = false;
     for (int k = 0; k < count; k++) {
         stair_rule_result result = run_rule(w, job->options, rules[k], &best);
         error = result.error;
@@ -217,6 +232,7 @@ static stair_status evaluate_sample(stair_context *local, const channel_job *job
         return stair_fail(local, STAIR_UNSUPPORTED, "the posterior given this label could not be integrated");
     stair_canonical_undo(job->model, &canonical, best.g, best.dg, r->g ? r->g + i * size : w->first.g,
                          r->dg ? r->dg + i * size * size : w->first.dg);
+    write_halves(job, w, &canonical, &best, i);
     if (r->logz) r->logz[i] = best.logz;
     if (r->error) r->error[i] = error;
     if (r->nodes) r->nodes[i] = f->visited;

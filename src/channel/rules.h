@@ -17,6 +17,8 @@ typedef struct {
     stair_moments total, extra, part[2]; /* sums */
     stair_posterior first, second, coarse; /* to compare */
     stair_posterior spare;              /* for results nobody asked for */
+    stair_posterior half[2];            /* by halves of the nodes, where the rule is random, */
+    bool halved;                        /* which it says here */
     double *memory;
     uint64_t sample;                    /* number of the sample, for random shifts */
 } stair_worker;

@@ -124,11 +124,13 @@ static int component_nodes(const stair_component *c, int n)
     return (blocks < TABLE_SIZE / STAIR_BLOCK ? blocks : TABLE_SIZE / STAIR_BLOCK) * STAIR_BLOCK;
 }
 
-/* Standard normals to coordinates of angles: uniform rotations, or nearly so beyond three dimensions. */
-static void spread_angle(bool circle, double *u)
+/* Standard normals to coordinates of angles: uniform rotations, or nearly so beyond three dimensions.  The shift makes
+ * their errors independent from sample to sample, as the rotation does for the other coordinates. */
+static void spread_angle(bool circle, double shift, double *u)
 {
     for (int i = 0; i < STAIR_BLOCK; i++) {
-        double part = fmin(fmax(0.5 * erfc(-u[i] * M_SQRT1_2), 1e-15), 1 - 1e-15);
+        double part = 0.5 * erfc(-u[i] * M_SQRT1_2) + shift;
+        part = fmin(fmax(part - floor(part), 1e-15), 1 - 1e-15);
         u[i] = circle ? asinh(tan(M_PI * (part - 0.5))) : atanh(2 * part - 1);
     }
 }
@@ -139,15 +141,17 @@ static void sum_replicate(sampler *s, int r, int n)
     stair_integrand *f = &w->f;
     int dim = f->dim;
     stair_moments_clear(f, &s->replicate[r]);
-    double rotation[STAIR_MAX_DIM * STAIR_MAX_DIM], turned[STAIR_MAX_DIM * STAIR_MAX_DIM];
+    double rotation[STAIR_MAX_DIM * STAIR_MAX_DIM], turned[STAIR_MAX_DIM * STAIR_MAX_DIM], shift[STAIR_MAX_DIM];
     for (int chart = 0; chart < f->fibre.charts; chart++) {
         stair_mixture *q = &s->mixture[chart];
         f->chart = chart;
         for (int k = 0; k < q->count; k++) {
             stair_component *c = &q->component[k];
             /* angles stay apart from what is rotated, so that they remain standard normals */
-            random_rotation(dim - c->angles, s->options->seed, w->sample, (r * 2 + chart) * (STAIR_MOST_MODES + 1) + k, rotation);
-            int plain = dim - c->angles;
+            int plain = dim - c->angles, stream = (r * 2 + chart) * (STAIR_MOST_MODES + 1) + k;
+            random_rotation(plain, s->options->seed, w->sample, stream, rotation);
+            if (c->angles)
+                stair_rng_uniforms(s->options->seed + 1 + (uint64_t)stream, STAIR_RNG_ANGLES, w->sample, c->angles, shift);
             memset(turned, 0, sizeof turned);
             for (int i = 0; i < dim; i++) {
                 for (int j = 0; j < plain && i < plain; j++)
@@ -157,7 +161,7 @@ static void sum_replicate(sampler *s, int r, int n)
             const double *table = s->table + (size_t)(r % TABLES) * (size_t)dim * TABLE_SIZE;
             for (int at = 0; at < component_nodes(c, n); at += STAIR_BLOCK) {
                 stair_affine(dim, turned, c->centre, table + at, TABLE_SIZE, f->nodes.u);
-                for (int a = 0; a < c->angles; a++) spread_angle(a < c->circles, f->nodes.u + (size_t)(plain + a) * STAIR_BLOCK);
+                for (int a = 0; a < c->angles; a++) spread_angle(a < c->circles, shift[a], f->nodes.u + (size_t)(plain + a) * STAIR_BLOCK);
                 double top = stair_integrand_energies(f, STAIR_BLOCK);
                 stair_block_density_table[stair_isa()](q, STAIR_BLOCK, f->nodes.u, f->nodes.weight);
                 stair_integrand_add(f, STAIR_BLOCK, NULL, top, &s->replicate[r]);
@@ -192,6 +196,19 @@ static double combine(sampler *s, int replicates, stair_posterior *out)
         square += distance * distance;
     }
     return 2 * sqrt(square / (replicates * (replicates - 1.0)));
+}
+
+/* The posterior by either half of the replicates. */
+static void split(sampler *s, int replicates)
+{
+    stair_worker *w = s->w;
+    for (int half = 0; half < 2; half++) {
+        int from = half * (replicates / 2), to = from + replicates / 2;
+        stair_moments_clear(&w->f, &w->total);
+        for (int r = from; r < to; r++) stair_moments_merge(&w->f, &w->total, &s->replicate[r], -log(to - from));
+        stair_moments_finish(&w->f, &w->total, &w->half[half]);
+    }
+    w->halved = true;
 }
 
 static bool prepare(sampler *s)
@@ -237,6 +254,7 @@ stair_rule_result stair_rule_sampling(stair_worker *w, const stair_channel_optio
             else
                 break;
         }
+        split(s, replicates);
     }
     free(s->memory);
     free(s);

@@ -15,7 +15,8 @@ typedef enum {
     STAIR_RNG_DATA,       /* X */
     STAIR_RNG_INIT,       /* starting points of algorithms */
     STAIR_RNG_SIDE,       /* side information */
-    STAIR_RNG_BATCH       /* orders and batches */
+    STAIR_RNG_BATCH,      /* orders and batches */
+    STAIR_RNG_ANGLES      /* shifts of the angles of a rotation */
 } stair_rng_purpose;
 
 /* Four 32-bit words. */
