@@ -84,6 +84,7 @@ plant 'two tokens: skip ignored'                $hot 's|const double k = a->skip
 plant 'a pass that trusts itself too soon'      src/channel/passes.c 's|return alias;|return 1e-6 * alias;|' "$rules"
 plant 'a ridge of 1e-3 on V'                    src/channel/moments.c 's|? 0 : prenoise);|? 0 : prenoise + 1e-3);|' "$closed"
 plant 'a branch of the +- fibre lost'           src/model/attention_fibre.c 's|fibre->mirrored = rank % 2;|fibre->mirrored = false;|' "$closed"
+plant 'signs of a finite fibre lost'            src/channel/channel.c '/^stair_rule_result stair_rule_exact/,/^}/s|f->chart < f->fibre.charts|f->chart < 1|' 'test_model_square square:tokens=2'
 plant 'g without V^-1'                          src/channel/moments.c 's|unwhiten(f, mean, out->g);|for (int i = 0; i < size; i++) out->g[i] = mean[i];|' "$closed"
 plant 'dg without -V^-1'                        src/channel/moments.c 's|\* (sum\[1 + j\] / mass) - (i == j);|* (sum[1 + j] / mass);|' "$closed"
 plant 'second moment not centred'               src/channel/moments.c 's|second\[k\] / mass - (sum\[1 + i\] / mass) \* (sum\[1 + j\] / mass)|second[k] / mass|' "$norm"
