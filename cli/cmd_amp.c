@@ -66,8 +66,7 @@ typedef struct {
     int runs, diverged, unfinished;
 } amp_job;
 
-/* Whether theory is that of each iteration, so that there are as many as were asked for and no fixed point
- * is. */
+/* Whether theory is given for each iteration, not for the fixed point. */
 static bool follows_iterations(const cli_options *o)
 {
     return !strcmp(o->theory, "trajectory") || (o->start_overlap > 0 && strcmp(o->theory, "none") != 0);
@@ -388,7 +387,8 @@ const cli_command command_amp = {
         "below "
         "them, for\n"
         "one alpha, the mean over seeds beside state evolution.  --history gives a row for each iteration,\n"
-        "--summary means over seeds with z-scores against state evolution.\n"
+        "--summary means over seeds with z-scores against state evolution: nan where it says exactly 0, for\n"
+        "overlaps of runs are positive and their mean is not 0.\n"
         "With --data the weights are inferred from your samples: --save keeps their posterior mean and "
         "covariance,\n"
         "--predict gives the posterior mean of y at new samples and its standard deviation.  X in float32 "

@@ -76,6 +76,15 @@ for r in whole["results"]:
 END
 pass 'JSON of amp'
 
+# Below threshold state evolution says exactly 0, and overlaps of runs are positive.
+"$STAIR" amp attention:layers=2 --dim 100 --alpha 0.3 --seeds 3 --summary --json --quiet >z.json 2>/dev/null
+$PYTHON -c '
+import json
+r = json.load(open("z.json"))["results"][0]
+assert r["theory"]["Q"][0][0] == 0 and r["theory"]["Q_error"][0][0] == 0 and r["M"][0][0] > 0, r
+assert r["z_M"][0] is None and r["z_Q"][0] is None and r["z_M"][1] is not None and r["z_Q"][1] is not None, r' || fail 'no z-score against exactly 0'
+pass 'no z-score against exactly 0'
+
 # The user's own data: float32, float64, Fortran and big-endian order, y or logits: one posterior.
 $PYTHON "$TESTS/make_amp_data.py" >table.tsv || fail 'making data'
 fit() { echo "$STAIR" amp $MODEL --data "$@" --max-iterations 200 --force; }
