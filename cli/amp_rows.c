@@ -381,6 +381,17 @@ typedef struct {
     int diverged;
 } summary;
 
+/* Entry d of an overlap beside the last of theory.  Overlaps of runs are positive, Q as a square and M by its
+ * alignment with the teacher: where theory says exactly 0 their mean cannot be, and a z-score tells nothing.
+ */
+static double z_score(const amp_theory *theory, int p, int d, double mean, double error)
+{
+    if (!theory->count) return NAN;
+    size_t last = (size_t)(theory->count - 1) * (size_t)(p * p) + (size_t)d;
+    if (theory->q[last] == 0 && theory->q_error[last] == 0) return NAN;
+    return (mean - theory->q[last]) / hypot(error, theory->q_error[last]);
+}
+
 static stair_status summarise(stair_context *context, const stair_gamp_result *result,
                               const amp_theory *theory, summary *s)
 {
@@ -407,13 +418,9 @@ static stair_status summarise(stair_context *context, const stair_gamp_result *r
                 &s->unused);
     }
     for (int i = 0; i < p; i++) {
-        size_t last =
-            theory->count ? (size_t)(theory->count - 1) * (size_t)(p * p) + (size_t)(i * (p + 1)) : 0;
         int d = i * (p + 1);
-        s->z_q[i] =
-            theory->count ? (s->q[d] - theory->q[last]) / hypot(s->q_error[d], theory->q_error[last]) : NAN;
-        s->z_m[i] =
-            theory->count ? (s->m[d] - theory->q[last]) / hypot(s->m_error[d], theory->q_error[last]) : NAN;
+        s->z_q[i] = z_score(theory, p, d, s->q[d], s->q_error[d]);
+        s->z_m[i] = z_score(theory, p, d, s->m[d], s->m_error[d]);
     }
     free(values);
     return STAIR_OK;

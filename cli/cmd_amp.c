@@ -63,22 +63,22 @@ typedef struct {
     cli_report *report;
     stair_npz *save; /* posterior of W, or NULL */
     int members[2];
-    int diverged;
+    int runs, diverged, unfinished;
 } amp_job;
 
-static bool forgets_start(const stair_gamp_options *how)
+/* Whether theory is given for each iteration, not for the fixed point. */
+static bool follows_iterations(const cli_options *o)
 {
-    return how->start_overlap == 0;
+    return !strcmp(o->theory, "trajectory") || (o->start_overlap > 0 && strcmp(o->theory, "none") != 0);
 }
 
 /* The fixed point from no knowledge, or, when the start or the trajectory matters, iteration by iteration. */
 static stair_status predict(amp_job *job, const stair_gamp_options *how, amp_theory *theory)
 {
     cli_request *request = job->request;
-    bool whole = !strcmp(request->options.theory, "trajectory"),
-         none = !strcmp(request->options.theory, "none");
+    bool none = !strcmp(request->options.theory, "none");
     int p = stair_model_describe(request->model).indices,
-        count = whole || !forgets_start(how) ? how->max_iterations + 1 : 1;
+        count = follows_iterations(&request->options) ? how->max_iterations + 1 : 1;
     size_t size = (size_t)count * (size_t)(p * p);
     *theory = (amp_theory){.errors = {NAN, NAN, NAN, NAN, NAN, NAN}};
     if (none) return STAIR_OK;
@@ -109,10 +109,17 @@ static stair_status predict(amp_job *job, const stair_gamp_options *how, amp_the
     return status;
 }
 
+static void count_stop(amp_job *job, stair_stop stop)
+{
+    job->runs++;
+    job->diverged += stop == STAIR_STOP_DIVERGED;
+    job->unfinished += stop == STAIR_STOP_ITERATIONS;
+}
+
 static stair_status write_rows(amp_job *job, const stair_gamp_result *result, const amp_theory *theory)
 {
     const cli_options *o = &job->request->options;
-    for (int k = 0; k < result->runs; k++) job->diverged += result->run[k].stop == STAIR_STOP_DIVERGED;
+    for (int k = 0; k < result->runs; k++) count_stop(job, result->run[k].stop);
     return (o->summary   ? amp_write_summary
             : o->history ? amp_write_history
                          : amp_write_runs)(job->report, result, theory);
@@ -271,7 +278,7 @@ static stair_status fit(amp_job *job, const amp_data *data, const amp_data *fres
     if (status == STAIR_OK) {
         status =
             fresh ? write_predictions(job, result->run, fresh) : write_rows(job, result, &(amp_theory){0});
-        job->diverged += fresh && result->run->stop == STAIR_STOP_DIVERGED;
+        if (fresh) count_stop(job, result->run->stop);
         if (status == STAIR_OK) status = save_posterior(job, result->run, result->indices);
     }
     progress_finish(&progress);
@@ -286,8 +293,10 @@ static stair_status run_data(amp_job *job)
     cli_request *request = job->request;
     const cli_options *o = &request->options;
     amp_data data = {.x.fd = -1}, fresh = {.x.fd = -1};
-    static const char *const synthetic[] = {"dim",        "alpha", "seeds",  "side",    "start-overlap",
-                                            "regenerate", "wide",  "theory", "summary", NULL};
+    static const char *const synthetic[] = {"dim",           "alpha",      "seeds",        "side",
+                                            "start-overlap", "regenerate", "wide",         "theory",
+                                            "summary",       "samples",    "test-samples", NULL};
+    request->unused = synthetic;
     for (const char *const *name = synthetic; *name; name++)
         if (option_given(&request->parse, *name))
             return stair_fail(request->context, STAIR_BAD_INPUT,
@@ -308,6 +317,20 @@ static stair_status run_data(amp_job *job)
     return status;
 }
 
+/* Who asks for the way, iteration by iteration, does not ask for its end. */
+static stair_status verdict(const amp_job *job)
+{
+    const cli_options *o = &job->request->options;
+    if (job->diverged)
+        return stair_fail(job->request->context, STAIR_NOT_CONVERGED,
+                          "%d of %d runs diverged; --damping may help", job->diverged, job->runs);
+    if (job->unfinished && !o->history && !follows_iterations(o))
+        return stair_fail(job->request->context, STAIR_NOT_CONVERGED,
+                          "%d of %d runs had not converged after %lld iterations; raise --max-iterations",
+                          job->unfinished, job->runs, (long long)o->max_iterations);
+    return STAIR_OK;
+}
+
 static stair_status run(cli_request *request)
 {
     amp_job job = {.request = request};
@@ -320,10 +343,7 @@ static stair_status run(cli_request *request)
         return stair_fail(request->context, STAIR_BAD_INPUT, "--resume needs --out or --checkpoint");
     stair_status status = o->pair.count ? run_data(&job) : run_synthetic(&job);
     stair_npz_destroy(&job.save);
-    if (status == STAIR_OK && job.diverged)
-        return stair_fail(request->context, STAIR_NOT_CONVERGED,
-                          "%d of the runs diverged; --damping may help", job.diverged);
-    return status;
+    return status == STAIR_OK ? verdict(&job) : status;
 }
 
 static const char *const names[] = {"dim",
@@ -363,17 +383,22 @@ const cli_command command_amp = {
     .details =
         "One row for each run: overlaps Q = W W^T/D and M = W W*^T/D with the teacher (turned as the "
         "symmetries of\n"
-        "the model allow), cosines, errors on fresh data of the Bayes predictor and of the plug-in one; below "
+        "the model allow), cosines, errors on fresh data of the Bayes predictor and of the plug-in one; "
+        "below "
         "them, for\n"
         "one alpha, the mean over seeds beside state evolution.  --history gives a row for each iteration,\n"
-        "--summary means over seeds with z-scores against state evolution.\n"
+        "--summary means over seeds with z-scores against state evolution: nan where it says exactly 0, for\n"
+        "overlaps of runs are positive and their mean is not 0.\n"
         "With --data the weights are inferred from your samples: --save keeps their posterior mean and "
         "covariance,\n"
         "--predict gives the posterior mean of y at new samples and its standard deviation.  X in float32 "
         "or\n"
         "float64 is mapped, not read.  With --out FILE the state is kept in FILE.state.* until the results "
         "are\n"
-        "written; --resume goes on from there.\n",
+        "written; --resume goes on from there.\n"
+        "The exit status is 3 when a run diverges, or has not converged after --max-iterations: unless "
+        "--history,\n"
+        "--theory trajectory or theory from --start-overlap asks for the iterations themselves.\n",
     .examples = "stair amp attention:layers=2 --dim 1000 --alpha 1.2 --history\n"
                 "stair amp attention:layers=2 --dim 1000 --alpha 0.1:1.5:0.1 --seeds 16 --summary --csv\n"
                 "stair amp attention:layers=2 --dim 50000 --alpha 0.5 --regenerate --theory none\n"

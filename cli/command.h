@@ -12,7 +12,12 @@ typedef struct {
     cli_options options;
     option_parse parse;
     stair_model *model; /* NULL where the command has none */
+    const char *const
+        *unused; /* options without meaning for this request, ended by NULL: not echoed; or NULL */
 } cli_request;
+
+/* Whether an option is part of what was computed, and of its echo in reports. */
+bool request_echoes(const cli_request *request, const cli_option *entry);
 
 typedef struct cli_command {
     const char *name;

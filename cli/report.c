@@ -14,6 +14,13 @@ size_t column_size(const cli_column *column)
     return size;
 }
 
+bool request_echoes(const cli_request *request, const cli_option *entry)
+{
+    for (const char *const *name = request->unused; name && *name; name++)
+        if (!strcmp(*name, entry->name)) return false;
+    return !entry->how;
+}
+
 static const cli_format *format_of_path(const char *path)
 {
     const char *dot = strrchr(path, '.');

@@ -38,7 +38,7 @@ static void write_heading(const cli_request *request, FILE *file)
         char text[256];
         option_to_text(entry, &request->options, text, sizeof text);
         bool off = entry->kind == OPTION_FLAG && !strcmp(text, "no") && !option_given(&request->parse, *name);
-        if (entry->how || !*text || off) continue;
+        if (!request_echoes(request, entry) || !*text || off) continue;
         if (entry->kind == OPTION_FLAG)
             fprintf(file, " --%s%s", !strcmp(text, "no") ? "no-" : "", entry->name);
         else

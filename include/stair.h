@@ -148,12 +148,21 @@ stair_status stair_points_draw(stair_context *context, const stair_model *model,
 
 /* ---- diagnose: the identities every channel must satisfy ------------------------------------ */
 
+typedef enum {
+    STAIR_HOLDS,
+    STAIR_FAILS,
+    STAIR_NOT_RESOLVED, /* errors reported at most points are so large that nothing was checked */
+    STAIR_VERDICTS
+} stair_verdict;
+const char *stair_verdict_name(stair_verdict verdict);
+
 typedef struct {
     const char *name;  /* what is checked */
-    double violation;  /* worst over the points */
-    double tolerance;  /* what the identity allows at the errors reported */
+    double violation;  /* worst over the points; when it holds, over those that resolve it */
+    double tolerance;  /* what the identity allows at the errors reported there */
     size_t points;
-    bool passed;
+    size_t resolved;   /* those where errors are small enough for the identity to be checked */
+    stair_verdict verdict;
 } stair_identity;
 
 typedef struct {

@@ -84,6 +84,7 @@ plant 'two tokens: skip ignored'                $hot 's|const double k = a->skip
 plant 'a pass that trusts itself too soon'      src/channel/passes.c 's|return alias;|return 1e-6 * alias;|' "$rules"
 plant 'a ridge of 1e-3 on V'                    src/channel/moments.c 's|? 0 : prenoise);|? 0 : prenoise + 1e-3);|' "$closed"
 plant 'a branch of the +- fibre lost'           src/model/attention_fibre.c 's|fibre->mirrored = rank % 2;|fibre->mirrored = false;|' "$closed"
+plant 'signs of a finite fibre lost'            src/channel/channel.c '/^stair_rule_result stair_rule_exact/,/^}/s|f->chart < f->fibre.charts|f->chart < 1|' 'test_model_square square:tokens=2'
 plant 'g without V^-1'                          src/channel/moments.c 's|unwhiten(f, mean, out->g);|for (int i = 0; i < size; i++) out->g[i] = mean[i];|' "$closed"
 plant 'dg without -V^-1'                        src/channel/moments.c 's|\* (sum\[1 + j\] / mass) - (i == j);|* (sum[1 + j] / mass);|' "$closed"
 plant 'second moment not centred'               src/channel/moments.c 's|second\[k\] / mass - (sum\[1 + i\] / mass) \* (sum\[1 + j\] / mass)|second[k] / mass|' "$norm"
@@ -93,6 +94,8 @@ plant 'a head with half its density'            src/model/attention_fibre.c 's|f
 plant 'tails cut off too early'                 src/channel/layered.c 's|2 \* stair_passes_left(plan->passes, head->energy)|0.7 * stair_passes_left(plan->passes, head->energy)|' "$rules"
 plant 'the mirrored tail counted twice'         src/channel/layered_hot.c 's|kept\[1\], -1, \*top, acc|kept[1], 1, *top, acc|' "$rules"
 plant 'softmax over the wrong token'            $hot 's|s\[3\] - s\[2\]|s[0] - s[1]|' "$negative"
+plant 'a check that cannot fail counts as passed' src/channel/diagnose.h 's|define STAIR_RESOLVED 0.1|define STAIR_RESOLVED 100|' test_channel_verdicts
+plant 'violations lost among points that tell nothing' src/channel/diagnose.c 's#if (broken(&f->resolved) || broken(&f->open))#if (share >= 0.5 \&\& broken(\&f->resolved))#' test_channel_verdicts
 plant 'the gradient forgets a side of h h^T'    src/model/attention.c 's|(grad_j\[i \* m + j\] + grad_j\[j \* m + i\])|(2 * grad_j[i * m + j])|' "$model"
 plant 'exp one term short'                      src/core/lanes.h 's|p = p \* r + 1.0 / 3628800.0;|p = p * r;|' test_lanes_v2
 plant 'hidden means that are not taken off'     src/asymptotics/hidden_means.c 's|sums\[0\] - mean\[|sums[0] - 0.9 * mean[|' "$averages"

@@ -18,6 +18,7 @@
 #define MOST_DOUBLES ((size_t)1 << 22) /* of a portion */
 #define SAMPLED       1e-4             /* finest precision asked of what has to be sampled, */
 #define SAMPLED_NODES (1 << 18)        /* and nodes per sample */
+#define DISHONEST     0.01             /* share of errors that may be false */
 #define EVALUATIONS  (5 + 4 * STAIR_LEVELS) /* of the channel, per portion */
 
 static const char *const check_names[STAIR_CHECKS] = {
@@ -50,15 +51,33 @@ stair_status stair_diagnose_check(stair_context *context, const stair_diagnose_o
     return STAIR_OK;
 }
 
-void stair_survey_note(stair_survey *s, stair_check check, double violation, double tolerance)
+const char *stair_verdict_name(stair_verdict verdict)
+{
+    static const char *const names[STAIR_VERDICTS] = {"holds", "fails", "not resolved"};
+    return verdict >= 0 && verdict < STAIR_VERDICTS ? names[verdict] : NULL;
+}
+
+void stair_survey_note_as(stair_survey *s, stair_check check, bool resolved, double violation,
+                          double tolerance)
 {
     stair_finding *f = &s->finding[check];
-    bool worse = !(violation * f->tolerance <= f->violation * tolerance); /* by ratio; a NaN is the worst */
-    if (isnan(f->violation)) worse = false;
-    if (!f->points++ || worse) {
-        f->violation = violation;
-        f->tolerance = tolerance;
+    stair_worst *w = resolved ? &f->resolved : &f->open;
+    if (!isfinite(tolerance)) { /* an infinite error claims nothing, so nothing can contradict it */
+        violation = 0;
+        tolerance = INFINITY;
     }
+    bool worse = !(violation * w->tolerance <= w->violation * tolerance); /* by ratio; a NaN is the worst */
+    if (isnan(w->violation)) worse = false;
+    f->points++;
+    if (!w->count++ || worse) {
+        w->violation = violation;
+        w->tolerance = tolerance;
+    }
+}
+
+void stair_survey_note(stair_survey *s, stair_check check, double violation, double tolerance)
+{
+    stair_survey_note_as(s, check, tolerance <= STAIR_RESOLVED, violation, tolerance);
 }
 
 void stair_survey_axes(const stair_survey *s, size_t i, double *values, double *axes)
@@ -171,9 +190,35 @@ static stair_status check_all(stair_survey *s)
         STAIR_TRY(check_portion(s));
     }
     stair_survey_average_rows(s);
-    s->finding[STAIR_CHECK_HONESTY] =
-        (stair_finding){.violation = (double)s->dishonest / (double)s->seen, .tolerance = 0.01, .points = s->seen};
+    stair_worst errors = {.violation = (double)s->dishonest / (double)s->seen, .tolerance = DISHONEST};
+    s->finding[STAIR_CHECK_HONESTY] = (stair_finding){.resolved = errors, .open = errors, .points = s->seen};
+    s->finding[STAIR_CHECK_HONESTY].resolved.count = s->compared;
+    s->finding[STAIR_CHECK_HONESTY].open.count = s->seen - s->compared;
     return STAIR_OK;
+}
+
+static bool broken(const stair_worst *w)
+{
+    return w->count && !(w->violation <= w->tolerance);
+}
+
+/* A violation beyond what is allowed is one wherever it is found.  For an identity to hold at least half of
+ * what was noted must be resolved: a few good points among bad ones say little about a model. */
+stair_identity stair_survey_conclude(const char *name, const stair_finding *f)
+{
+    double share = (double)f->resolved.count / (double)(f->resolved.count + f->open.count);
+    stair_verdict verdict = share < 0.5 ? STAIR_NOT_RESOLVED : STAIR_HOLDS;
+    const stair_worst *shown = verdict == STAIR_HOLDS ? &f->resolved : &f->open;
+    if (broken(&f->resolved) || broken(&f->open)) {
+        verdict = STAIR_FAILS;
+        shown = broken(&f->resolved) ? &f->resolved : &f->open;
+    }
+    return (stair_identity){.name = name,
+                            .violation = shown->violation,
+                            .tolerance = shown->tolerance,
+                            .points = f->points,
+                            .resolved = (size_t)(share * (double)f->points + 0.5),
+                            .verdict = verdict};
 }
 
 stair_status stair_diagnose(stair_context *context, const stair_model *model, const stair_diagnose_options *options,
@@ -191,10 +236,8 @@ stair_status stair_diagnose(stair_context *context, const stair_model *model, co
     s->quiet.progress = NULL;
     stair_status status = check_all(s);
     for (int k = 0; k < STAIR_CHECKS && status == STAIR_OK && *count < capacity; k++) {
-        const stair_finding *f = &s->finding[k];
-        if (!f->points) continue; /* the model does not have this symmetry, or no fibre */
-        rows[(*count)++] = (stair_identity){.name = check_names[k], .violation = f->violation, .tolerance = f->tolerance,
-                                            .points = f->points, .passed = f->violation <= f->tolerance};
+        if (!s->finding[k].points) continue; /* the model does not have this symmetry, or no fibre */
+        rows[(*count)++] = stair_survey_conclude(check_names[k], &s->finding[k]);
     }
     stair_integrand_destroy(&s->f);
     free(s->memory);

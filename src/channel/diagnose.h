@@ -2,7 +2,8 @@
  * at them, and the worst finding of each identity.
  *
  * Violations are weighed against what the reported errors allow at the same point; of all points the
- * row keeps the one with the largest ratio of the two. */
+ * row keeps the one with the largest ratio of the two.  Where the errors allow so much that the identity
+ * is not checked, points are kept apart: they can show that it fails, but not that it holds. */
 #ifndef STAIR_CHANNEL_DIAGNOSE_H
 #define STAIR_CHANNEL_DIAGNOSE_H
 
@@ -29,8 +30,16 @@ typedef enum {
 #define STAIR_PORTION 64 /* most points held at a time */
 #define STAIR_LEVELS  4  /* steps of differences */
 
+/* Violations are relative or in units of V: where more than this is allowed, an identity is not checked. */
+#define STAIR_RESOLVED 0.1
+
 typedef struct {
-    double violation, tolerance;
+    double violation, tolerance; /* of the worst */
+    size_t count;
+} stair_worst;
+
+typedef struct {
+    stair_worst resolved, open; /* what was noted where errors are small enough, and where they are not */
     size_t points;
 } stair_finding;
 
@@ -57,7 +66,7 @@ typedef struct {
     double *sums;                      /* (3, P*M + P*M*(P*M+1)/2): Monte Carlo sums, squares and errors */
     double *scratch;                   /* (LEVELS, P*M, P*M) */
     stair_integrand f;                 /* for distances, and one fibre */
-    size_t dishonest, seen;
+    size_t dishonest, compared, seen;  /* errors: false ones, those with a reference worth the name; all */
     double done, total;                /* progress, in evaluations of the channel */
     stair_finding finding[STAIR_CHECKS];
 } stair_survey;
@@ -65,8 +74,14 @@ typedef struct {
 /* Channel at the points of `portion`; counts as progress. */
 stair_status stair_survey_evaluate(stair_survey *s, const stair_channel_options *options, stair_portion *portion);
 
-/* One point more of an identity. */
+/* One point more of an identity, resolved where no more than STAIR_RESOLVED is allowed; or as the caller
+ * says. */
 void stair_survey_note(stair_survey *s, stair_check check, double violation, double tolerance);
+void stair_survey_note_as(stair_survey *s, stair_check check, bool resolved, double violation,
+                          double tolerance);
+
+/* The row of an identity. */
+stair_identity stair_survey_conclude(const char *name, const stair_finding *finding);
 
 /* V + prenoise of point i of the base: eigenvalues ascending, axes in columns. */
 void stair_survey_axes(const stair_survey *s, size_t i, double *values, double *axes);

@@ -162,14 +162,16 @@ stair_status stair_survey_averages(stair_survey *s)
 static void average_row(stair_survey *s, stair_check check, size_t from, size_t to)
 {
     size_t size = (size_t)s->size, count = size + size * (size + 1) / 2;
-    double n = (double)s->seen, worst = 0;
+    double n = (double)s->seen, most = sqrt(2 * log(2 * (double)(to - from) / CHANCE));
     if (s->seen < 30) return; /* too few for a z-score */
     for (size_t k = from; k < to; k++) {
-        double mean = s->sums[k] / n, spread = s->sums[count + k] / n - mean * mean, open = s->sums[2 * count + k] / n;
-        double excess = fmax(0, fabs(mean) - STAIR_ALLOWANCE * open);
-        if (excess > 0) worst = fmax(worst, excess / sqrt(fmax(spread, NOTHING) / (n - 1)));
+        double mean = s->sums[k] / n, spread = s->sums[count + k] / n - mean * mean;
+        double open = STAIR_ALLOWANCE * s->sums[2 * count + k] / n, excess = fabs(mean) - open;
+        double error = sqrt(fmax(spread, NOTHING) / (n - 1));
+        bool resolved =
+            open <= fmax(STAIR_RESOLVED, most * error); /* chance leaves more open than errors do */
+        stair_survey_note_as(s, check, resolved, excess <= 0 ? 0 : excess / error, most);
     }
-    stair_survey_note(s, check, worst, sqrt(2 * log(2 * (double)(to - from) / CHANCE)));
     s->finding[check].points = s->seen;
 }
 
@@ -199,6 +201,8 @@ stair_status stair_survey_honesty(stair_survey *s)
         stair_integrand_set(&s->f, s->base.omega + i * size, s->base.cov + i * square);
         double error = stair_posterior_distance(&s->f, &reference, &said);
         s->dishonest += !(error <= STAIR_ALLOWANCE * s->base.error[i] + s->other.error[i]);
+        /* a reference with a larger error tells nothing, and an infinite error claims nothing */
+        s->compared += isfinite(s->base.error[i]) && s->other.error[i] <= STAIR_ALLOWANCE * s->base.error[i];
     }
     return STAIR_OK;
 }

@@ -3,9 +3,13 @@
 MODEL=attention:layers=1
 small="--dim 120 --alpha 0.4 --start-overlap 0.3 --max-iterations 5 --theory none"
 
-expect 'table' 0 'iterations +stop' "$STAIR" amp $MODEL $small
-expect 'summary beside theory' 0 'M11 +error +theory +z' "$STAIR" amp $MODEL --dim 120 --alpha 0.4 --seeds 3 --summary
-expect 'means beside theory' 0 'M11 over 3 runs: 0[.0-9]+ [+]- 0[.0-9]+; fixed point of state evolution: 0[.0-9]+ [+]- ' "$STAIR" amp $MODEL --dim 120 --alpha 0.4 --seeds 3 --max-iterations 5
+expect 'table; not converged is exit 3' 3 'iterations +stop' "$STAIR" amp $MODEL $small
+expect 'how many had not converged, and what to raise' 3 '2 of 2 runs had not converged after 5 iterations; raise --max-iterations' "$STAIR" amp $MODEL $small --seeds 2 --out n.json
+[ -s n.json ] || fail 'results that had not converged are written'
+expect 'iterations that were asked for: history' 0 'iterations' "$STAIR" amp $MODEL $small --history
+expect 'iterations that were asked for: trajectory' 0 'iterations' "$STAIR" amp $MODEL --dim 120 --alpha 0.4 --max-iterations 3 --theory trajectory --samples 128
+expect 'summary beside theory' 3 'M11 +error +theory +z' "$STAIR" amp $MODEL --dim 120 --alpha 0.4 --seeds 3 --summary
+expect 'means beside theory' 3 'M11 over 3 runs: 0[.0-9]+ [+]- 0[.0-9]+; fixed point of state evolution: 0[.0-9]+ [+]- ' "$STAIR" amp $MODEL --dim 120 --alpha 0.4 --seeds 3 --max-iterations 5
 expect 'history' 0 'iteration +Bayes' "$STAIR" amp $MODEL $small --history
 expect 'diverged is exit 3' 3 'diverged' "$STAIR" amp $MODEL --dim 200 --alpha 0.4 --start-overlap 0.3 --variant no-onsager --theory none --no-adaptive
 refuse 'history and summary' 'both want the rows' "$STAIR" amp $MODEL --history --summary
@@ -22,23 +26,24 @@ refuse 'bp in large dimension' 'variant bp' "$STAIR" amp $MODEL --dim 100000 --v
 refuse 'singular mixing' 'skip' "$STAIR" amp attention:layers=2,skip=-1
 
 # Same bytes for any number of threads, and with X drawn again and again.
-for threads in 1 2 3 7; do "$STAIR" amp attention:layers=2 $small --seeds 2 --threads $threads --json >t$threads.json || fail 'threads'; done
+unfinished() { "$STAIR" "$@" 2>stderr; [ $? -eq 3 ] || fail "exit 3: $*" "$(head -c 400 stderr)" >&2; }
+for threads in 1 2 3 7; do unfinished amp attention:layers=2 $small --seeds 2 --threads $threads --json >t$threads.json; done
 for threads in 2 3 7; do cmp -s t1.json t$threads.json || fail "threads $threads give other bytes"; done
 pass 'same bytes for 1, 2, 3, 7 threads'
-"$STAIR" amp attention:layers=2 $small --seeds 2 --regenerate --json | sed 's/"regenerate": true/"regenerate": false/' >r.json
+unfinished amp attention:layers=2 $small --seeds 2 --regenerate --json | sed 's/"regenerate": true/"regenerate": false/' >r.json
 cmp -s t1.json r.json || fail 'regenerated X gives other bytes'
 pass 'same bytes when X is never stored'
 
 # Killed at any moment, then resumed.
 many="amp attention:layers=2 --dim 300 --alpha 0.5,1 --seeds 3 --start-overlap 0.3 --max-iterations 12 --theory none --checkpoint-every 0 --threads 1"
-"$STAIR" $many --out whole.json >/dev/null || fail 'whole run'
+unfinished $many --out whole.json >/dev/null
 for wait in 0.1 0.3 0.6; do
     "$STAIR" $many --out cut.json >/dev/null 2>&1 &
     pid=$!
     sleep $wait
     kill -9 $pid 2>/dev/null
     wait $pid 2>/dev/null
-    "$STAIR" $many --out cut.json --resume --force >/dev/null || fail "resumed after $wait s"
+    unfinished $many --out cut.json --resume --force >/dev/null
     cmp -s whole.json cut.json || fail "kill -9 after $wait s, then --resume: other bytes"
     ls cut.json.state* >/dev/null 2>&1 && fail 'checkpoints are left behind'
     rm -f cut.json
@@ -53,7 +58,7 @@ got=$?
 if [ $got -eq 143 ]; then
     [ -e cut.json ] && fail 'a stopped run wrote its output'
     refuse 'checkpoint of another request' 'another request' "$STAIR" ${many/0.5,1/0.6,1} --out cut.json --resume
-    "$STAIR" $many --out cut.json --resume >/dev/null || fail 'resumed after SIGTERM'
+    unfinished $many --out cut.json --resume >/dev/null
 fi
 cmp -s whole.json cut.json || fail "SIGTERM (exit $got), then --resume: other bytes"
 pass 'SIGTERM and --resume give the same bytes'
@@ -71,10 +76,24 @@ for r in whole["results"]:
 END
 pass 'JSON of amp'
 
+# Below threshold state evolution says exactly 0, and overlaps of runs are positive.
+"$STAIR" amp attention:layers=2 --dim 100 --alpha 0.3 --seeds 3 --summary --json --quiet >z.json 2>/dev/null
+$PYTHON -c '
+import json
+r = json.load(open("z.json"))["results"][0]
+assert r["theory"]["Q"][0][0] == 0 and r["theory"]["Q_error"][0][0] == 0 and r["M"][0][0] > 0, r
+assert r["z_M"][0] is None and r["z_Q"][0] is None and r["z_M"][1] is not None and r["z_Q"][1] is not None, r' || fail 'no z-score against exactly 0'
+pass 'no z-score against exactly 0'
+
 # The user's own data: float32, float64, Fortran and big-endian order, y or logits: one posterior.
 $PYTHON "$TESTS/make_amp_data.py" >table.tsv || fail 'making data'
 fit() { echo "$STAIR" amp $MODEL --data "$@" --max-iterations 200 --force; }
 for x in x x8 xf xb; do expect "data: amp_$x.npy" 0 'perfect|converged' $(fit amp_$x.npy amp_logits.npy) --logits --save $x.npz --seed 3; done
+expect 'data: not converged is exit 3' 3 'had not converged after 1 iterations; raise --max-iterations' "$STAIR" amp $MODEL --data amp_x.npy amp_y.npy --max-iterations 1 --save short.npz --out short.json
+[ -s short.npz ] && [ -s short.json ] || fail 'what had not converged is written'
+grep -Eq -- '--(dim|seeds|alpha|theory|samples|test-samples) ' stdout && fail 'options of a synthetic teacher with --data' "$(head -1 stdout)"
+$PYTHON -c 'import json; o = json.load(open("short.json"))["options"]; assert "dim" not in o and "seeds" not in o and o["max-iterations"] == 1, o' || fail 'options of data in JSON'
+pass 'options of a synthetic teacher are not echoed with --data'
 expect 'data: plain y' 0 'perfect|converged' $(fit amp_x.npy amp_y.npy) --save y.npz --seed 3
 expect 'prediction' 0 'deviation' $(fit amp_x.npy amp_logits.npy) --logits --predict amp_new.npy --out p.npz --seed 3
 $PYTHON - <<'END' || fail 'posterior and prediction'

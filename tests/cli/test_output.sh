@@ -70,6 +70,14 @@ run --force --out old.csv >/dev/null && cmp -s old.csv r.csv && pass '--force re
 ls -A | grep -q '\.tmp$' && fail 'temporary files are gone' || pass 'temporary files are gone'
 expect 'missed precision: exit 3, results printed' 3 'miss --precision' "$STAIR" channel attention:layers=2 --points 4 --precision 1e-13 --max-nodes 256
 grep -q '^ *3 ' stdout && pass 'exit 3 still prints' || fail 'exit 3 still prints'
+expect 'identities that are not resolved: exit 3' 3 'not resolved' "$STAIR" diagnose attention:layers=1,tokens=4,rank=3 --points 4 --quiet --json
+$PYTHON -c '
+import json
+rows = json.load(open("stdout"))["results"]
+verdicts = {r["verdict"] for r in rows}
+assert verdicts == {"holds", "not resolved"}, verdicts
+assert all(r["passed"] == (r["verdict"] == "holds") for r in rows)' || fail 'not resolved is no pass'
+pass 'not resolved is no pass'
 expect 'models as JSON' 0 '"command": "models"' "$STAIR" models --json
 $PYTHON -m json.tool <stdout >/dev/null && pass 'models JSON is valid' || fail 'models JSON is valid'
 finish

@@ -1,10 +1,12 @@
 /* The identities of channels with three and more hidden dimensions or rotations, on 200 random points with
- * full V, as stair_diagnose() states them.  Tolerances follow the errors the channel reports. */
+ * full V, as stair_diagnose() states them.  Tolerances follow the errors the channel reports, which with two
+ * last rows are too large for some identities to be resolved; as many as are known are allowed. */
 #include "channel_case.h"
 
 typedef struct {
     const char *model;
     double precision, cov_low;
+    int open; /* identities that need not be resolved */
     char name[96];
 } identity_case;
 
@@ -14,7 +16,7 @@ static void identities_hold(void **state)
     channel_case c = channel_case_open(it->model, 1);
     stair_diagnose_options o = stair_diagnose_defaults();
     stair_identity rows[32];
-    int count, failed = 0;
+    int count, verdicts[STAIR_VERDICTS] = {0};
     o.precision = it->precision;
     o.cov_low = it->cov_low;
     if (stair_diagnose(c.context, c.model, &o, 32, rows, &count) != STAIR_OK)
@@ -22,23 +24,24 @@ static void identities_hold(void **state)
     assert_int_equal(count, 11); /* attention has every symmetry */
     for (int i = 0; i < count; i++) {
         assert_int_equal(rows[i].points, o.points);
-        if (rows[i].passed) continue;
+        verdicts[rows[i].verdict]++;
+        if (rows[i].verdict != STAIR_FAILS) continue;
         print_error("%s, V from %g: %s: %.3g, allowed %.3g\n", it->model, it->cov_low, rows[i].name, rows[i].violation,
                     rows[i].tolerance);
-        failed++;
     }
     channel_case_close(&c);
-    assert_int_equal(failed, 0);
+    assert_int_equal(verdicts[STAIR_FAILS], 0);
+    assert_in_range(verdicts[STAIR_NOT_RESOLVED], 0, it->open);
 }
 
 #define ATTENTION "attention:"
 static identity_case cases[] = {
-    {ATTENTION "layers=3", 1e-3, 0.05, ""},
-    {ATTENTION "layers=2,tokens=3", 1e-3, 0.05, ""},
-    {ATTENTION "layers=1,rank=2", 1e-2, 0.05, ""},
-    {ATTENTION "layers=1,rank=2,tokens=3", 1e-2, 0.05, ""},
-    {ATTENTION "layers=2,rank=1+2", 3e-2, 0.05, ""},
-    {ATTENTION "layers=2,rank=2+1", 1e-2, 0.05, ""},
+    {ATTENTION "layers=3", 1e-3, 0.05, 0, ""},
+    {ATTENTION "layers=2,tokens=3", 1e-3, 0.05, 0, ""},
+    {ATTENTION "layers=1,rank=2", 1e-3, 0.05, 1, ""},
+    {ATTENTION "layers=1,rank=2,tokens=3", 1e-2, 0.05, 0, ""},
+    {ATTENTION "layers=2,rank=1+2", 3e-2, 0.05, 7, ""},
+    {ATTENTION "layers=2,rank=2+1", 1e-3, 0.05, 0, ""},
 };
 
 /* An argument picks the models whose names match it, such as *skip=4/V=0.01. */
