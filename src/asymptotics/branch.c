@@ -18,10 +18,11 @@
 #define MOST_MOVE        2.0  /* largest change of log Qhat in a step */
 #define DIFFERENCE       0.05 /* step of the Jacobian, in log Qhat, */
 #define NOISY_DIFFERENCE 0.3  /* and of a map with random nodes, which are not quite the same at both its ends */
-#define SLOPE_DOUBT      0.1  /* relative error of such a Jacobian */
+#define SLOPE_DOUBT      0.05 /* relative error of a Jacobian, */
+#define NOISY_DOUBT      0.1  /* and of such a one */
 #define LEAST_LOG        -60.0
 #define LOST             -16.0 /* log Qhat of a direction that no longer counts as learned */
-#define LINEAR           1.0   /* times the tolerance: squares of a residual that Newton's step takes care of */
+#define LINEAR           0.1   /* times the tolerance: squares of a residual that Newton's step takes care of */
 #define MIDDLE           8     /* times fewer samples, to come close to the solution of the full rule */
 #define FEWER_NODES      4     /* and hidden nodes */
 #define FINER            1.2   /* fineness from grid to grid at Q = 0 */
@@ -498,8 +499,8 @@ static void spread(stair_branch *b, const stair_outer *outer, target_spec target
     if (target.by_mean) {
         double evaluated = point->alpha;
         point->alpha = settle(b, outer, -1, target, n, y);
-        if (outer->random) point->doubt = SLOPE_DOUBT * fabs(log(point->alpha / evaluated));
         point->residual *= point->residual;
+        point->doubt = (outer->random ? NOISY_DOUBT : SLOPE_DOUBT) * fabs(log(point->alpha / evaluated)) + point->residual;
         overlap_at(b, y, point->q);
     } else
         memcpy(y, b->y, sizeof y);

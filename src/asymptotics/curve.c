@@ -6,9 +6,10 @@
  * one end and like that of what is left at the other, which is how the branch is not smooth in Q.  Its ends are
  * steps and known well.  Fitted are polynomials in x to the entries
  * of log(V/v), and to log alpha, or, where the branch ends in perfect recovery at alpha_p, to log((alpha_p - alpha)/v),
- * which is continued as a constant below the last node.  Nodes have independent random numbers.  That the branch is
+ * on all of the way to alpha_p.  Nodes have independent random numbers.  That the branch is
  * smooth is put in as a prior for the coefficients of Chebyshev polynomials, which fall at least like DECAY^k (they do,
- * by a factor of two and more, on the branches that are known to 1e-5); the error is that of the posterior, and
+ * by a factor of two and more, on the branches that are known to 1e-5); where the nodes show larger ones the prior is
+ * made as wide.  The error is that of the posterior: it grows beyond the last node, and is
  * larger where nodes are off by more than their own.
  *
  * Where alpha does not grow along a branch, or a step is a jump, there is no curve and STAIR_UNSUPPORTED is returned. */
@@ -29,6 +30,7 @@
 #define DECAY       0.4
 #define FREE        10.0
 #define SHORT       0.75 /* of the way to perfect recovery: where a branch ends before, terms are smaller in proportion */
+#define WIDER       4    /* times that the prior is widened */
 #define NO_SLOPE    1e-4
 #define LEAST_ERROR 1e-5 /* relative, of a node: what the fit can tell from zero */
 #define MOST_STEPS  16
@@ -41,6 +43,7 @@
 #define NODE_SHARE  0.9  /* error of a node, relative to the error wanted of the fit */
 #define MORE_NODES  4    /* one after the other where the fit is worst, until it is good */
 #define LAST_REST   3.0 /* v of the last node before perfect recovery, in units of the precision */
+#define NO_REST     0.5 /* the same of nodes that are put in later */
 #define WIDENING    1.1
 #define BEYOND      1.05 /* the last branch is followed to that much more than the largest alpha */
 #define CHECKS      400
@@ -91,20 +94,28 @@ static double fit_value(const curve_fit *fit, double z)
     return sum;
 }
 
-static double place(const curve_branch *c, double x) { return 2 * fmin(x, c->x_to) / c->x_to - 1; }
+/* x of perfect recovery, or of the last node. */
+static double end_of(const curve_branch *c) { return c->limit > 0 ? M_PI_2 : c->x_to; }
+
+static double place(const curve_branch *c, double x) { return 2 * x / end_of(c) - 1; }
 
 static double mean_at(const curve_branch *c, double x) { return c->start * cos(x) * cos(x); }
 static double place_of(const curve_branch *c, double v) { return acos(sqrt(fmin(1, v / c->start))); }
 
-/* Least squares with a prior for the coefficients on a branch that goes `reach` of the way, the error enlarged where
- * nodes miss the fit by more than theirs. */
-static void fit_nodes(double reach, int n, const double *z, const double *value, const double *error, curve_fit *fit)
+/* Size of coefficient a that is expected on a branch that goes `reach` of the way. */
+static double expected_size(double reach, int a)
+{
+    double part = fmin(1, reach / SHORT);
+    return a ? part * PRIOR * pow(part * DECAY, a - 1) : FREE;
+}
+
+/* Least squares with a prior for the coefficients, `wide` times the expected ones, the error enlarged where nodes miss
+ * the fit by more than theirs. */
+static void fit_with_prior(double reach, double wide, int n, const double *z, const double *value, const double *error,
+                           curve_fit *fit)
 {
     double normal[TERMS * TERMS] = {0}, right[TERMS] = {0}, t[TERMS], chi = 0;
-    for (int a = 0; a < TERMS; a++) {
-        double part = fmin(1, reach / SHORT), size = a ? part * PRIOR * pow(part * DECAY, a - 1) : FREE;
-        normal[a * (TERMS + 1)] = 1 / (size * size);
-    }
+    for (int a = 0; a < TERMS; a++) normal[a * (TERMS + 1)] = pow(wide * expected_size(reach, a), -2);
     for (int i = 0; i < n; i++) {
         double weight = 1 / (error[i] * error[i]);
         chebyshev(z[i], t);
@@ -123,6 +134,19 @@ static void fit_nodes(double reach, int n, const double *z, const double *value,
     }
     for (int i = 0; i < n; i++) chi += pow((value[i] - fit_value(fit, z[i])) / error[i], 2);
     for (int a = 0; a < TERMS * TERMS; a++) fit->covariance[a] *= fmax(1, chi / n);
+}
+
+/* With a prior as wide as the coefficients turn out to be. */
+static void fit_nodes(double reach, int n, const double *z, const double *value, const double *error, curve_fit *fit)
+{
+    double wide = 1;
+    for (int k = 0; k < WIDER; k++) {
+        fit_with_prior(reach, wide, n, z, value, error, fit);
+        double most = 0;
+        for (int a = 1; a < TERMS; a++) most = fmax(most, fabs(fit->coefficient[a]) / expected_size(reach, a));
+        if (most <= wide) return;
+        wide = most;
+    }
 }
 
 static double fit_error(const curve_fit *fit, double z)
@@ -190,7 +214,7 @@ static void overlap_at(const curve_branch *c, int p, double x, double *q)
 /* x where the branch has this alpha. */
 static double solve_for(const curve_branch *c, double alpha)
 {
-    double low = 0, high = c->limit > 0 ? M_PI_2 : c->x_to;
+    double low = 0, high = end_of(c);
     for (int k = 0; k < 100; k++) {
         double middle = 0.5 * (low + high);
         *(alpha_at(c, middle) < alpha ? &low : &high) = middle;
@@ -202,7 +226,7 @@ static double solve_for(const curve_branch *c, double alpha)
 static void overlap_errors(const curve_branch *c, int p, double x, double *error)
 {
     int d = c->learned;
-    double end = c->limit > 0 ? M_PI_2 : c->x_to, low = fmax(x - 1e-4 * end, 0), high = fmin(x + 1e-4 * end, end);
+    double end = end_of(c), low = fmax(x - 1e-4 * end, 0), high = fmin(x + 1e-4 * end, end);
     double near[STAIR_SQUARE], far[STAIR_SQUARE], v[STAIR_SQUARE], beside[STAIR_SQUARE];
     double slope = fabs(alpha_at(c, high) - alpha_at(c, low)), move = slope > 0 ? alpha_error_at(c, x) / slope : INFINITY;
     overlap_at(c, p, low, near);
@@ -219,7 +243,7 @@ static bool grows(const curve_branch *c)
 {
     double before = alpha_at(c, 0);
     for (int k = 1; k <= CHECKS; k++) {
-        double x = c->x_to * k / CHECKS, now = alpha_at(c, x);
+        double x = end_of(c) * k / CHECKS, now = alpha_at(c, x);
         if (!(now > before - DOUBT * alpha_error_at(c, x))) return false;
         before = fmax(before, now);
     }
@@ -287,7 +311,7 @@ static stair_status solve_node(stair_branch *b, const curve_branch *c, double v,
                                             : STAIR_OK;
 }
 
-/* Fits to the nodes; false where a node is beyond perfect recovery or alpha does not grow. */
+/* Fits to the nodes; false where alpha does not grow: at a node beyond perfect recovery it falls again on the way there. */
 static bool fit_branch(curve_branch *c, int n, const curve_node *node)
 {
     double z[MOST_NODES + 2], value[MOST_NODES + 2], error[MOST_NODES + 2];
@@ -295,13 +319,14 @@ static bool fit_branch(curve_branch *c, int n, const curve_node *node)
     for (int i = 0; i < n; i++) {
         double gap = c->limit > 0 ? (c->limit - node[i].alpha) / node[i].v : node[i].alpha;
         double scale = c->limit > 0 ? c->limit - node[i].alpha : node[i].alpha;
+        if (scale < -DOUBT * node[i].error) return false;
         if (!(gap > 0) || node[i].error > 0.5 * scale) continue; /* too close to perfect recovery to tell */
         z[used] = place(c, node[i].x);
         value[used] = log(gap);
         error[used++] = node[i].error / scale;
     }
     if (used < 3) return false;
-    fit_nodes(c->x_to / M_PI_2, used, z, value, error, &c->alpha);
+    fit_nodes(end_of(c) / M_PI_2, used, z, value, error, &c->alpha);
     for (int k = 0; k < d; k++)
         for (int l = 0; l <= k; l++) {
             for (int i = 0; i < n; i++) {
@@ -309,7 +334,7 @@ static bool fit_branch(curve_branch *c, int n, const curve_node *node)
                 value[i] = node[i].shape[k * d + l];
                 error[i] = node[i].shape_error[k * d + l];
             }
-            fit_nodes(c->x_to / M_PI_2, n, z, value, error, &c->shape[packed(k, l)]);
+            fit_nodes(end_of(c) / M_PI_2, n, z, value, error, &c->shape[packed(k, l)]);
         }
     return grows(c);
 }
@@ -318,8 +343,8 @@ static bool fit_branch(curve_branch *c, int n, const curve_node *node)
 static double worst_error(const curve_branch *c, int p, double from, double most, double *x)
 {
     double error[STAIR_SQUARE], worst = 0;
-    for (int k = 1; k <= CHECKS; k++) {
-        double at = from + (c->x_to - from) * k / CHECKS;
+    for (int k = 1; k < CHECKS; k++) {
+        double at = from + (end_of(c) - from) * k / CHECKS;
         if (alpha_at(c, at) > most) break;
         overlap_errors(c, p, at, error);
         for (int i = 0; i < p * p; i++)
@@ -400,7 +425,7 @@ static stair_status make_branch(curve_job *job, int k)
     double slope = fmax(0.1, most) / fabs(next - curve->steps[k].alpha);
     double wanted = job->options->points ? INFINITY : NODE_SHARE * job->options->precision / slope;
     bool good = false;
-    double x = 0, nearest = c->x_to * first / (inside + first);
+    double x = 0, nearest = c->x_to * first / (inside + first), furthest = place_of(c, fmin(end, NO_REST * job->options->precision));
     for (int i = 0; i < inside + MORE_NODES; i++) {
         double share = cheap ? 0.5 * (1 - cos(M_PI * (i + first) / inside)) : (i + first) / (inside + first - (last ? 1 : 0));
         uint64_t seed = job->options->seed + 7919 * (uint64_t)(16 * k + i + 1);
@@ -408,6 +433,7 @@ static stair_status make_branch(curve_job *job, int k)
             x = c->x_to * share;
         else if (!good || job->options->points || worst_error(c, p, nearest, job->most_alpha, &x) <= job->options->precision)
             break;
+        x = fmin(x, furthest);
         STAIR_TRY(solve_node(b, c, mean_at(c, x), wanted, seed, job->point, &node[count++]));
         if (i >= inside - 1) good = fit_branch(c, count, node);
     }
@@ -461,7 +487,8 @@ void stair_curve_destroy(stair_curve **curve)
     *curve = NULL;
 }
 
-stair_stop stair_curve_at(const stair_curve *curve, double alpha, double *q, double *q_error)
+/* The overlap at alpha, with the error that the branch itself has. */
+static stair_stop read_branch(const stair_curve *curve, double alpha, double *q, double *q_error)
 {
     int p = curve->p, k = curve->branch_count - 1;
     const curve_branch *last = curve->branch_count ? &curve->branches[k] : NULL;
@@ -480,6 +507,20 @@ stair_stop stair_curve_at(const stair_curve *curve, double alpha, double *q, dou
     stair_symmetrise(&curve->symmetry, q);
     stair_symmetrise(&curve->symmetry, q_error);
     return STAIR_STOP_CONVERGED;
+}
+
+/* Below a step, but not by more than its error tells, more may be learned already. */
+stair_stop stair_curve_at(const stair_curve *curve, double alpha, double *q, double *q_error)
+{
+    int p = curve->p;
+    stair_stop stop = read_branch(curve, alpha, q, q_error);
+    for (int k = 0; k < curve->branch_count; k++) {
+        double error = curve->steps[k].error, beyond[STAIR_SQUARE], unused[STAIR_SQUARE];
+        if (!(alpha <= curve->branches[k].from && alpha + DOUBT * error > curve->branches[k].from)) continue;
+        read_branch(curve, fmax(alpha + error, curve->branches[k].from), beyond, unused);
+        for (int i = 0; i < p * p; i++) q_error[i] = hypot(q_error[i], beyond[i] - q[i]);
+    }
+    return stop;
 }
 
 bool stair_curve_is_whole(const stair_curve *curve)

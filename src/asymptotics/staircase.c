@@ -38,7 +38,8 @@ typedef struct {
     const stair_asymptotics_options *options;
     stair_branch_point *point;
     stair_branch *other;             /* a copy of the branch, */
-    stair_branch_point *other_point; /* for what must not disturb the walk */
+    stair_branch_point *other_point; /* for what must not disturb the walk, */
+    double other_mean;               /* and its v */
     stair_step *list;
     int capacity, *count;
     walk_point top;   /* largest alpha so far */
@@ -236,16 +237,6 @@ static stair_status cross(staircase *s, walk_point above, walk_point below)
     return STAIR_OK;
 }
 
-/* The overlap of a step whose place on the branch is only known to be next to a point of the walk. */
-static void nearby_overlap(const staircase *s, stair_step *step)
-{
-    int p = s->b->model->info.indices;
-    for (int i = 0; i < p; i++) {
-        step->overlap[i] = s->point->q[i * (p + 1)];
-        step->overlap_error[i] = step->overlap[i] > 0 ? (1 - step->overlap[i]) * (1 / RATIO - 1) : 0;
-    }
-}
-
 /* Three points of the fold around log v = middle, the middle one solved last.  False where their parabola has its top
  * elsewhere, and `middle` is then nearer to it. */
 static stair_status look_for_top(staircase *s, double *middle, bool *found, walk_point *top, double *doubt)
@@ -257,6 +248,7 @@ static stair_status look_for_top(staircase *s, double *middle, bool *found, walk
         STAIR_TRY(solve_at(s->other, s->other_point, exp(*middle + order[k] * APART), true, &here));
         value[order[k] + 1] = log(here.alpha);
     }
+    s->other_mean = here.v;
     double slope = 0.5 * (value[2] - value[0]), bend = value[2] - 2 * value[1] + value[0];
     double move = bend < 0 ? fmax(-2, fmin(2, -slope / bend)) : slope > 0 ? 2 : -2;
     double gain = slope * move + 0.5 * bend * move * move;
@@ -285,6 +277,20 @@ static stair_status refine_top(staircase *s, double *error)
                  : stair_fail(s->b->context, STAIR_NOT_CONVERGED, "the top of the fold near alpha = %.4g was not found", s->top.alpha);
 }
 
+/* The step begins at the top of the fold.  Alpha is flat there, and where on the branch that is is not known as well. */
+static void begin_at_top(const staircase *s, double error, stair_step *step)
+{
+    int p = s->b->model->info.indices;
+    step->jump = true;
+    step->alpha = s->top.alpha;
+    step->error = error * step->alpha;
+    for (int i = 0; i < p; i++) {
+        double q = s->other_point->q[i * (p + 1)], rest = (1 - q) * s->top.v / s->other_mean;
+        step->overlap[i] = q > 0 ? 1 - rest : 0;
+        step->overlap_error[i] = q > 0 ? SLOPES * APART * rest : 0;
+    }
+}
+
 /* A jump lands where more is already unstable: that is learned at the same alpha. */
 static stair_status land(staircase *s)
 {
@@ -292,11 +298,8 @@ static stair_status land(staircase *s)
     double error;
     if (!step) return STAIR_OK;
     describe(s, step);
-    nearby_overlap(s, step);
-    step->jump = true;
     STAIR_TRY(refine_top(s, &error));
-    step->alpha = s->top.alpha;
-    step->error = error * step->alpha;
+    begin_at_top(s, error, step);
     return STAIR_OK;
 }
 
@@ -343,10 +346,7 @@ static stair_status last_step(staircase *s, double end_alpha)
         double error;
         STAIR_TRY(refine_top(s, &error));
         if (s->top.alpha * (1 - 3 * error) <= limit.alpha) return STAIR_OK;
-        step->alpha = s->top.alpha;
-        step->error = error * step->alpha;
-        step->jump = true;
-        nearby_overlap(s, step);
+        begin_at_top(s, error, step);
     }
     return STAIR_OK;
 }

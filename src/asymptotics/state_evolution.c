@@ -19,6 +19,7 @@
 #define INFORMED 1e-6
 #define MORE     2    /* times that the number of samples may be multiplied by four */
 #define SEED     0.05 /* overlap along a direction that has just become unstable */
+#define STEEP    3.0  /* overlap just above a step, in units of alpha / step - 1; attention has 1 to 2 */
 #define COARSER  7    /* times the precision is what the way is looked for with */
 #define COARSE_REPLICATES 4
 #define LEAST_SAMPLES 512.0 /* for slopes along a branch to be of use */
@@ -155,6 +156,15 @@ static void blur(int p, stair_branch_point *point)
     for (int i = 0; i < p * p && top > 0; i++) point->q_error[i] = fmax(point->q_error[i], SEED * fabs(x[i]) / top);
 }
 
+/* A direction that is stable, but not by more than the error of its eigenvalue tells: its overlap may have begun to grow. */
+static void doubt_stability(int p, double alpha, stair_branch_point *point)
+{
+    double top = 0, *x = point->leading.x, growth = alpha * (point->leading.value + point->leading.error) - 1;
+    for (int i = 0; i < p; i++) top = fmax(top, x[i * (p + 1)]);
+    for (int i = 0; i < p * p && top > 0 && growth > 0; i++)
+        point->q_error[i] = fmin(1, hypot(point->q_error[i], STEEP * growth * fabs(x[i]) / top));
+}
+
 /* Learns until nothing more is unstable, or what is was let go already: the rules for zero and for small overlaps have
  * different errors and need not agree right at a step. */
 static stair_status climb(stair_branch *b, double alpha, stair_branch_point *point)
@@ -173,7 +183,10 @@ static stair_status climb(stair_branch *b, double alpha, stair_branch_point *poi
             STAIR_TRY(stair_branch_at_alpha(b, alpha, point));
             continue;
         }
-        if (!b->kernel || point->stop == STAIR_STOP_ITERATIONS || !(alpha * point->leading.value > 1)) break;
+        if (!b->kernel || point->stop == STAIR_STOP_ITERATIONS || !(alpha * point->leading.value > 1)) {
+            if (b->kernel) doubt_stability(p, alpha, point);
+            break;
+        }
         if (let_go) {
             blur(p, point);
             break;
@@ -206,7 +219,7 @@ static double worst(int p, const stair_branch_point *point)
 static stair_status run(stair_branch *b, const stair_asymptotics_options *o, double alpha, bool informed,
                         const double *from, stair_branch_point *point)
 {
-    double precision = 2 * o->precision;
+    double precision = o->precision;
     int rounds = o->points ? 0 : MORE;
     int p = b->model->info.indices;
     memset(point, 0, sizeof *point);
