@@ -80,7 +80,7 @@ static stair_status predict(amp_job *job, const stair_gamp_options *how, amp_the
     int p = stair_model_describe(request->model).indices,
         count = follows_iterations(&request->options) ? how->max_iterations + 1 : 1;
     size_t size = (size_t)count * (size_t)(p * p);
-    *theory = (amp_theory){.errors = {NAN, NAN, NAN, NAN, NAN, NAN}};
+    *theory = (amp_theory){.errors = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN}};
     if (none) return STAIR_OK;
     double *memory = calloc(4 * size, sizeof(double));
     if (!memory) return stair_fail(request->context, STAIR_NO_MEMORY, "out of memory");
@@ -104,8 +104,8 @@ static stair_status predict(amp_job *job, const stair_gamp_options *how, amp_the
     theory->q = memory + 2 * size;
     theory->q_error = memory + 3 * size;
     if (status == STAIR_OK)
-        status = stair_errors_at(request->context, request->model, &asymptotics,
-                                 theory->q + size - (size_t)(p * p), &theory->errors);
+        status = stair_errors_at(request->context, request->model, &asymptotics, theory->q + size - (size_t)(p * p),
+                                 theory->q_error + size - (size_t)(p * p), &theory->errors);
     return status;
 }
 

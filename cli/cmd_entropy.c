@@ -9,15 +9,31 @@
 #include <string.h>
 
 #define NOTHING 1e-3
+#define DOUBT   3.0  /* errors by which the entropy of one fixed point has to exceed another's to say so */
 #define STARTS  4    /* no knowledge, full knowledge, and overlaps between */
 #define LOOK    1e-2 /* precision at which the starts between are first followed */
 
-enum { MODEL, ALPHA, BAYES_Q, AMP_Q, ENTROPY, ENTROPY_ERROR, HARD, INFORMATION, ALGORITHM, COLUMNS };
+enum {
+    MODEL,
+    ALPHA,
+    BAYES_Q,
+    BAYES_Q_ERROR,
+    AMP_Q,
+    AMP_Q_ERROR,
+    LARGEST,
+    LARGEST_ERROR,
+    ENTROPY,
+    ENTROPY_ERROR,
+    HARD,
+    INFORMATION,
+    ALGORITHM,
+    COLUMNS
+};
 
 static const double between[STARTS] = {0, 1, 0.3, 0.7};
 
 typedef struct {
-    double alpha, hard, entropy[STARTS], error[STARTS]; /* then Bayes Q, AMP Q (P, P) */
+    double alpha, hard, best, entropy[STARTS], error[STARTS]; /* then Bayes Q, AMP Q and their errors (P, P) */
 } point_head;
 
 static void defaults(cli_options *o) { asymptotics_defaults(o); }
@@ -27,8 +43,12 @@ static void fill_columns(int p, bool grid, cli_column *c)
     c[MODEL] = (cli_column){.name = "model", .heading = "model", .kind = CELL_TEXT, .width = 120, .where = grid ? IN_ALL : 0};
     c[ALPHA] = (cli_column){.name = "alpha", .heading = "alpha", .where = IN_ALL, .digits = 5, .fixed = true};
     c[BAYES_Q] = (cli_column){.name = "bayes_Q", .heading = "|Q| Bayes", .where = IN_ALL, .digits = 5, .fixed = true, .rank = 2, .shape = {p, p}};
+    c[BAYES_Q_ERROR] = (cli_column){.name = "bayes_Q_error", .heading = "error", .where = IN_ALL, .rank = 2, .shape = {p, p}};
     c[AMP_Q] = (cli_column){.name = "amp_Q", .heading = "|Q| AMP", .where = IN_ALL, .digits = 5, .fixed = true, .rank = 2, .shape = {p, p}};
-    c[ENTROPY] = (cli_column){.name = "entropy", .heading = "|S - S(0)|", .where = IN_ALL, .digits = 5, .fixed = true, .rank = 1, .shape = {STARTS}};
+    c[AMP_Q_ERROR] = (cli_column){.name = "amp_Q_error", .heading = "error", .where = IN_ALL, .rank = 2, .shape = {p, p}};
+    c[LARGEST] = (cli_column){.name = "bayes_entropy", .heading = "S - S(0)", .where = IN_ALL, .digits = 5, .fixed = true};
+    c[LARGEST_ERROR] = (cli_column){.name = "bayes_entropy_error", .heading = "error", .where = IN_ALL};
+    c[ENTROPY] = (cli_column){.name = "entropy", .where = IN_DATA, .rank = 1, .shape = {STARTS}};
     c[ENTROPY_ERROR] = (cli_column){.name = "entropy_error", .where = IN_DATA, .rank = 1, .shape = {STARTS}};
     c[HARD] = (cli_column){.name = "hard", .heading = "hard", .kind = CELL_BOOL, .where = IN_ALL};
     c[INFORMATION] = (cli_column){.name = "information_threshold", .where = IN_DATA, .rank = 1, .shape = {2}};
@@ -49,7 +69,7 @@ static double apart(size_t cells, const double *a, const double *b)
     return most;
 }
 
-/* The fixed point from start s, `from` where the first of them is. */
+/* The fixed point from start s, with its error, whatever that is. */
 static stair_status follow(const entropy_job *job, int s, double precision, double *q, double *q_error)
 {
     stair_asymptotics_options how = asymptotics_wanted(&job->request->options);
@@ -58,7 +78,9 @@ static stair_status follow(const entropy_job *job, int s, double precision, doub
     int p = stair_model_describe(job->model).indices;
     for (int i = 0; i < p; i++) from[i * (p + 1)] = between[s];
     how.precision = precision;
-    return stair_evolve(job->request->context, job->model, &how, job->alpha, s == 1, s > 1 ? from : NULL, &result);
+    stair_status status =
+        stair_evolve(job->request->context, job->model, &how, job->alpha, s == 1, s > 1 ? from : NULL, &result);
+    return status == STAIR_NOT_CONVERGED && result.stop != STAIR_STOP_ITERATIONS ? STAIR_OK : status;
 }
 
 /* Which earlier start leads to the same fixed point, s itself if none. */
@@ -70,16 +92,16 @@ static int known_as(size_t cells, int s, double *const *found, double noise)
 }
 
 /* Starts between lead to one of the two ends nearly always: a look tells, and only what is new is solved in full. */
-static stair_status find_all(const entropy_job *job, double *const *q, double *error, point_head *head, int *same)
+static stair_status find_all(const entropy_job *job, double *const *q, double *const *error, point_head *head, int *same)
 {
     stair_asymptotics_options how = asymptotics_wanted(&job->request->options);
     for (int s = 0; s < STARTS; s++) {
         double precision = s > 1 ? fmax(LOOK, how.precision) : how.precision;
-        STAIR_TRY(follow(job, s, precision, q[s], error));
+        STAIR_TRY(follow(job, s, precision, q[s], error[s]));
         double noise = 0;
-        for (size_t i = 0; i < job->cells; i++) noise = fmax(noise, error[i]);
+        for (size_t i = 0; i < job->cells; i++) noise = fmax(noise, error[s][i]);
         same[s] = known_as(job->cells, s, q, fmax(4 * noise, 3 * precision));
-        if (same[s] == s && s > 1) STAIR_TRY(follow(job, s, how.precision, q[s], error));
+        if (same[s] == s && s > 1) STAIR_TRY(follow(job, s, how.precision, q[s], error[s]));
         if (same[s] == s)
             STAIR_TRY(stair_entropy_at(job->request->context, job->model, &how, job->alpha, q[s], &head->entropy[s], &head->error[s]));
         head->entropy[s] = head->entropy[same[s]];
@@ -88,24 +110,28 @@ static stair_status find_all(const entropy_job *job, double *const *q, double *e
     return STAIR_OK;
 }
 
-/* The fixed points, their entropies, and which is largest. */
+/* The fixed points, their entropies, and which is largest: one that is larger by its error alone does not count. */
 static stair_status compute(cli_request *request, const stair_model *model, double alpha, double *row)
 {
     point_head *head = (point_head *)row;
-    size_t p = (size_t)stair_model_describe(model).indices;
-    entropy_job job = {.request = request, .model = model, .alpha = alpha, .cells = p * p};
-    double *bayes = row + sizeof *head / sizeof(double), *amp = bayes + p * p, *room = calloc((STARTS + 1) * p * p, sizeof(double));
-    double *q[STARTS];
+    size_t p = (size_t)stair_model_describe(model).indices, cells = p * p;
+    entropy_job job = {.request = request, .model = model, .alpha = alpha, .cells = cells};
+    double *out = row + sizeof *head / sizeof(double), *room = calloc(2 * STARTS * cells, sizeof(double));
+    double *q[STARTS], *error[STARTS];
     int same[STARTS], best = 0;
     if (!room) return stair_fail(request->context, STAIR_NO_MEMORY, "out of memory");
-    for (int s = 0; s < STARTS; s++) q[s] = room + (size_t)s * p * p;
+    for (int s = 0; s < STARTS; s++) {
+        q[s] = room + (size_t)s * cells;
+        error[s] = q[s] + STARTS * cells;
+    }
     head->alpha = alpha;
-    stair_status status = find_all(&job, q, room + STARTS * p * p, head, same);
+    stair_status status = find_all(&job, q, error, head, same);
     for (int s = 1; s < STARTS && status == STAIR_OK; s++)
-        if (same[s] == s && head->entropy[s] > head->entropy[best]) best = s;
+        if (same[s] == s && head->entropy[s] > head->entropy[best] + DOUBT * hypot(head->error[s], head->error[best])) best = s;
     head->hard = best != 0;
-    memcpy(amp, q[0], p * p * sizeof(double));
-    memcpy(bayes, q[best], p * p * sizeof(double));
+    head->best = best;
+    const double *parts[4] = {q[best], q[0], error[best], error[0]};
+    for (int k = 0; k < 4; k++) memcpy(out + (size_t)k * cells, parts[k], cells * sizeof(double));
     free(room);
     return status;
 }
@@ -142,15 +168,20 @@ static stair_status write_model(const cli_request *request, const cli_grid *grid
         const double *row = grid_row(grid, r);
         const point_head *head = (const point_head *)row;
         const double *bayes = row + sizeof *head / sizeof(double);
-        STAIR_TRY(report_row(report, (cli_cell[]){{.text = grid->specs[m]},
-                                                  {.real = head->alpha},
-                                                  {.array = bayes},
-                                                  {.array = bayes + p * p},
-                                                  {.array = head->entropy},
-                                                  {.array = head->error},
-                                                  {.truth = head->hard != 0},
-                                                  {.array = range[0]},
-                                                  {.array = range[1]}}));
+        int best = (int)head->best;
+        STAIR_TRY(report_row(report, (cli_cell[]){[MODEL] = {.text = grid->specs[m]},
+                                                  [ALPHA] = {.real = head->alpha},
+                                                  [BAYES_Q] = {.array = bayes},
+                                                  [BAYES_Q_ERROR] = {.array = bayes + 2 * p * p},
+                                                  [AMP_Q] = {.array = bayes + p * p},
+                                                  [AMP_Q_ERROR] = {.array = bayes + 3 * p * p},
+                                                  [LARGEST] = {.real = head->entropy[best]},
+                                                  [LARGEST_ERROR] = {.real = head->error[best]},
+                                                  [ENTROPY] = {.array = head->entropy},
+                                                  [ENTROPY_ERROR] = {.array = head->error},
+                                                  [HARD] = {.truth = head->hard != 0},
+                                                  [INFORMATION] = {.array = range[0]},
+                                                  [ALGORITHM] = {.array = range[1]}}));
     }
     for (int k = 0; k < 2; k++)
         if (isfinite(range[k][0]))
@@ -176,6 +207,20 @@ static stair_status all(cli_request *request, cli_grid *grid, cli_report *report
     return STAIR_OK;
 }
 
+/* Rows with an error, of an overlap or of the largest entropy, above the precision. */
+static size_t count_rough(const cli_grid *grid, double precision, size_t cells)
+{
+    size_t rough = 0;
+    for (size_t r = 0; r < grid->rows; r++) {
+        const point_head *head = (const point_head *)grid_row(grid, r);
+        const double *error = (const double *)(head + 1) + 2 * cells;
+        double most = head->error[(int)head->best];
+        for (size_t i = 0; i < 2 * cells; i++) most = fmax(most, error[i]);
+        rough += most > precision;
+    }
+    return rough;
+}
+
 static stair_status run(cli_request *request)
 {
     const cli_options *o = &request->options;
@@ -187,7 +232,7 @@ static stair_status run(cli_request *request)
     cli_grid grid;
     STAIR_TRY(stair_asymptotics_check(request->context, &how));
     if (!o->alpha.count) return stair_fail(request->context, STAIR_BAD_INPUT, "entropy needs --alpha LIST");
-    STAIR_TRY(grid_open(request, o->alpha.count, sizeof(point_head) / sizeof(double) + 2 * (size_t)(p * p), &grid));
+    STAIR_TRY(grid_open(request, o->alpha.count, sizeof(point_head) / sizeof(double) + 4 * (size_t)(p * p), &grid));
     fill_columns(p, grid.models > 1, columns);
     stair_status status = report_open(request, columns, COLUMNS, &report);
     if (status == STAIR_OK) {
@@ -196,7 +241,11 @@ static stair_status run(cli_request *request)
         progress_finish(&progress);
         status = report_close(&report, status);
     }
+    size_t rough = status == STAIR_OK ? count_rough(&grid, o->precision, (size_t)(p * p)) : 0;
     grid_close(&grid, status == STAIR_OK);
+    if (rough)
+        return stair_fail(request->context, STAIR_NOT_CONVERGED, "%zu points have errors above --precision %g; %s", rough,
+                          o->precision, o->samples ? "raise --samples" : "set --samples, or a larger --precision");
     return status;
 }
 

@@ -10,7 +10,7 @@
 
 #define MOST_SHOWN 8
 #define CURVE_FROM 12 /* alphas */
-enum { MODEL, ALPHA, START, Q, Q_ERROR, ITERATIONS, RESIDUAL, STOP, BAYES, PLUGIN, GIBBS, WEIGHTS, BAYES_ERROR, PLUGIN_ERROR, FIXED };
+enum { MODEL, ALPHA, START, Q, Q_ERROR, ITERATIONS, RESIDUAL, STOP, BAYES, PLUGIN, GIBBS, WEIGHTS, BAYES_ERROR, PLUGIN_ERROR, GIBBS_ERROR, WEIGHTS_ERROR, FIXED };
 enum { COLUMNS = FIXED + MOST_SHOWN };
 
 static const char *const headings[MOST_SHOWN] = {"Q11", "Q22", "Q33", "Q44", "Q55", "Q66", "Q77", "Q88"};
@@ -26,7 +26,8 @@ typedef struct {
     cli_grid grid;
     size_t cells, starts, alphas;
     bool first_informed;
-    size_t missed;
+    size_t missed, rough; /* points that did not converge, or not to the precision asked for */
+    double worst;         /* error of an overlap */
     stair_curve *curve; /* of the model at hand, NULL: each alpha is solved */
 } evolve_job;
 
@@ -53,6 +54,8 @@ static int fill_columns(const stair_model_info *info, bool grid, cli_column *c)
     c[WEIGHTS] = (cli_column){.name = "errors.weights", .heading = "weights", .where = IN_ALL, .digits = 5, .fixed = true};
     c[BAYES_ERROR] = (cli_column){.name = "errors.bayes_error", .where = IN_DATA};
     c[PLUGIN_ERROR] = (cli_column){.name = "errors.plugin_error", .where = IN_DATA};
+    c[GIBBS_ERROR] = (cli_column){.name = "errors.gibbs_error", .where = IN_DATA};
+    c[WEIGHTS_ERROR] = (cli_column){.name = "errors.weights_error", .where = IN_DATA};
     for (int i = 0; i < shown; i++)
         c[FIXED + i] = (cli_column){.name = headings[i], .heading = headings[i], .where = IN_TABLE, .digits = 5, .fixed = true};
     return FIXED + shown;
@@ -77,9 +80,15 @@ static stair_status write_point(evolve_job *job, cli_report *report, const char 
         [WEIGHTS] = {.real = head->errors.weights},
         [BAYES_ERROR] = {.real = head->errors.bayes_error},
         [PLUGIN_ERROR] = {.real = head->errors.plugin_error},
+        [GIBBS_ERROR] = {.real = head->errors.gibbs_error},
+        [WEIGHTS_ERROR] = {.real = head->errors.weights_error},
     };
     for (int i = 0; i < p && i < MOST_SHOWN; i++) cells[FIXED + i].real = q[i * (p + 1)];
     job->missed += head->stop == STAIR_STOP_ITERATIONS;
+    double most = 0;
+    for (size_t i = 0; i < job->cells; i++) most = fmax(most, q[job->cells + i]);
+    job->rough += most > job->request->options.precision;
+    job->worst = fmax(job->worst, most);
     return report_row(report, cells);
 }
 
@@ -102,7 +111,7 @@ static stair_status compute(evolve_job *job, const stair_model *model, size_t r)
     stair_status status;
     if (job->curve && (head->informed == 0 || stair_curve_is_whole(job->curve))) {
         result.stop = stair_curve_at(job->curve, head->alpha, result.q, result.q_error);
-        status = stair_errors_at(job->request->context, model, &how, result.q, &result.errors);
+        status = stair_errors_at(job->request->context, model, &how, result.q, result.q_error, &result.errors);
     } else
         status = stair_evolve(job->request->context, model, &how, head->alpha, head->informed != 0, from, &result);
     if (status != STAIR_OK && status != STAIR_NOT_CONVERGED) return status;
@@ -173,9 +182,15 @@ static stair_status run(cli_request *request)
         progress_finish(&progress);
         status = report_close(&report, status);
     }
+    size_t models = job.grid.models;
     grid_close(&job.grid, status == STAIR_OK);
     if (status == STAIR_OK && job.missed)
         return stair_fail(request->context, STAIR_NOT_CONVERGED, "%zu points did not converge; raise --max-iterations", job.missed);
+    if (status == STAIR_OK && job.rough)
+        return stair_fail(request->context, STAIR_NOT_CONVERGED,
+                          "%zu of %zu points have overlaps with errors above --precision %g, the worst %.2g; %s", job.rough,
+                          job.alphas * job.starts * models, o->precision, job.worst,
+                          o->samples ? "raise --samples" : "set --samples, or a larger --precision");
     return status;
 }
 

@@ -81,10 +81,10 @@ static stair_status one_point(figure_job *job, int i, const stair_asymptotics_op
     stair_evolution result = {.q = q, .q_error = error};
     bool known = known_overlap(job, job->alpha[i], q, error);
     if (known)
-        STAIR_TRY(stair_errors_at(context, job->model, how, q, &result.errors));
+        STAIR_TRY(stair_errors_at(context, job->model, how, q, error, &result.errors));
     else if (curve) {
         stair_curve_at(curve, job->alpha[i], q, error);
-        STAIR_TRY(stair_errors_at(context, job->model, how, q, &result.errors));
+        STAIR_TRY(stair_errors_at(context, job->model, how, q, error, &result.errors));
     } else {
         stair_status status = stair_evolve(context, job->model, how, job->alpha[i], false, from, &result);
         if (status != STAIR_OK && status != STAIR_NOT_CONVERGED) return status;

@@ -89,10 +89,35 @@ static stair_status all(cli_request *request, cli_grid *grid, cli_report *report
             STAIR_TRY(write_step(report, grid->specs[m], step));
             if (step->jump) report_note(report, "the overlap jumps at alpha = %.6g\n", step->alpha);
         }
-        if (row->missed != 0)
-            return stair_fail(request->context, STAIR_NOT_CONVERGED, "the staircase could not be followed to its end; %s",
-                              "raise --max-iterations or --samples");
     }
+    return STAIR_OK;
+}
+
+/* Exit 3 where a staircase ends too early or a step is not known as well as was asked for. */
+static stair_status judge(const cli_request *request, const cli_grid *grid)
+{
+    const cli_options *o = &request->options;
+    double worst = 0;
+    int rough = 0, cut = 0;
+    for (size_t m = 0; m < grid->models; m++) {
+        const staircase_row *row = (const staircase_row *)grid_row(grid, m);
+        bool short_of = false;
+        for (int k = 0; k < (int)row->count; k++) {
+            double relative = isfinite(row->steps[k].alpha) ? row->steps[k].error / row->steps[k].alpha : 0;
+            short_of |= relative > o->precision;
+            worst = fmax(worst, relative);
+        }
+        rough += short_of;
+        cut += row->missed != 0 && !short_of;
+    }
+    if (cut)
+        return stair_fail(request->context, STAIR_NOT_CONVERGED, "%d of %zu staircases could not be followed to the end; %s", cut,
+                          grid->models, "raise --max-iterations or --samples");
+    if (rough)
+        return stair_fail(request->context, STAIR_NOT_CONVERGED,
+                          "%d of %zu staircases have steps with relative errors above --precision %g, the worst %.2g; %s", rough,
+                          grid->models, o->precision, worst,
+                          o->samples ? "raise --samples" : "set --samples, or a larger --precision");
     return STAIR_OK;
 }
 
@@ -114,7 +139,9 @@ static stair_status run(cli_request *request)
         progress_finish(&progress);
         status = report_close(&report, status);
     }
-    grid_close(&grid, status == STAIR_OK || status == STAIR_NOT_CONVERGED);
+    bool done = status == STAIR_OK;
+    if (done) status = judge(request, &grid);
+    grid_close(&grid, done);
     return status;
 }
 

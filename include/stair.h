@@ -197,12 +197,13 @@ stair_asymptotics_options stair_asymptotics_defaults(void);
 stair_status stair_asymptotics_check(stair_context *context, const stair_asymptotics_options *options);
 
 /* Prediction errors at an overlap: Bayes E|g(Z) - E[g(Z)|omega]|^2, plug-in E|g(Z) - g(omega)|^2,
- * Gibbs twice Bayes, weights 1 - |Q|^2/P; and the standard errors of the first two. */
+ * Gibbs twice Bayes, weights 1 - |Q|^2/P; and the errors of these numbers.  q_error (P, P), or NULL: what q is
+ * uncertain by, which is part of them. */
 typedef struct {
-    double bayes, plugin, gibbs, weights, bayes_error, plugin_error;
+    double bayes, plugin, gibbs, weights, bayes_error, plugin_error, gibbs_error, weights_error;
 } stair_errors;
-stair_status stair_errors_at(stair_context *context, const stair_model *model,
-                             const stair_asymptotics_options *options, const double *q, stair_errors *errors);
+stair_status stair_errors_at(stair_context *context, const stair_model *model, const stair_asymptotics_options *options,
+                             const double *q, const double *q_error, stair_errors *errors);
 
 typedef struct {
     double *q, *q_error; /* (P, P), the caller's */

@@ -78,7 +78,7 @@ static stair_status read_curve(stair_context *context, const stair_model *model,
     stair_errors errors;
     for (int k = 0; k < c->points; k++) {
         stair_curve_at(curve, c->most * (k + 1) / c->points, q, error);
-        STAIR_TRY(stair_errors_at(context, model, how, q, &errors));
+        STAIR_TRY(stair_errors_at(context, model, how, q, NULL, &errors));
         for (int i = 0; i < cells; i++) *worst = fmax(*worst, error[i]);
     }
     return STAIR_OK;

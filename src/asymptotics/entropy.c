@@ -11,12 +11,42 @@
 
 #include "core/matrix.h"
 
+/* E log Z_out at q less that at zero, by one rule; error: with the same random numbers at both ends noise cancels in part. */
+static stair_status difference(stair_context *context, const stair_model *model, const stair_outer_rule *rule, const double *q,
+                               stair_outer *at, stair_outer *from, double *value, double *error)
+{
+    double zero[STAIR_SQUARE] = {0}, part[STAIR_MOST_REPLICATES], start[STAIR_MOST_REPLICATES];
+    STAIR_TRY(stair_outer_evaluate(context, model, rule, q, NULL, at));
+    STAIR_TRY(stair_outer_evaluate(context, model, rule, zero, NULL, from));
+    bool paired = at->replicates == from->replicates && at->random == from->random;
+    for (int r = 0; r < from->replicates; r++) start[r] = stair_outer_logz(from, r);
+    for (int r = 0; r < at->replicates; r++) part[r] = stair_outer_logz(at, r) - (paired ? start[r] : 0);
+    *value = stair_outer_logz(at, -1) - stair_outer_logz(from, -1);
+    *error = hypot(stair_outer_spread(at, part), paired ? 0 : stair_outer_spread(from, start));
+    *error = hypot(*error, hypot(at->logz_bias, from->logz_bias));
+    return STAIR_OK;
+}
+
+/* The rule of the average at q. */
+static stair_status choose_rule(stair_context *context, const stair_model *model, const stair_asymptotics_options *options,
+                                const double *q, stair_outer_rule *rule)
+{
+    stair_branch *b = malloc(sizeof *b);
+    if (!b) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+    stair_branch_prepare(b, context, model, options);
+    *rule = b->fine;
+    rule->sampled = !stair_label_grid_fits(context, model, q); /* one rule for both ends of the difference */
+    free(b);
+    return STAIR_OK;
+}
+
 stair_status stair_entropy_at(stair_context *context, const stair_model *model, const stair_asymptotics_options *options,
                               double alpha, const double *q, double *entropy, double *error)
 {
     int p = model->info.indices;
-    double zero[STAIR_SQUARE] = {0}, values[STAIR_MAX_INDICES], vectors[STAIR_SQUARE], prior = 0;
-    stair_outer at, from;
+    double values[STAIR_MAX_INDICES], vectors[STAIR_SQUARE], prior = 0, value = 0;
+    stair_outer_rule rule;
+    stair_outer at = {0}, from = {0};
     STAIR_TRY(stair_asymptotics_check(context, options));
     stair_matrix_eigen(p, q, values, vectors);
     for (int k = 0; k < p; k++) prior += 0.5 * (log(1 - values[k]) + values[k]);
@@ -25,27 +55,13 @@ stair_status stair_entropy_at(stair_context *context, const stair_model *model, 
         *error = 0;
         return STAIR_OK;
     }
-    stair_branch *b = malloc(sizeof *b);
-    if (!b) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
-    stair_branch_prepare(b, context, model, options);
-    stair_outer_rule rule = b->fine;
-    rule.sampled = !stair_label_grid_fits(context, model, q); /* one rule for both ends of the difference */
-    free(b);
-    STAIR_TRY(stair_outer_create(context, model, 0, rule.replicates, &at));
-    stair_status status = stair_outer_create(context, model, 0, rule.replicates, &from);
-    if (status == STAIR_OK) status = stair_outer_evaluate(context, model, &rule, q, NULL, &at);
-    if (status == STAIR_OK) status = stair_outer_evaluate(context, model, &rule, zero, NULL, &from);
-    bool paired = at.replicates == from.replicates; /* the same random numbers: their noise cancels in part */
-    double spread[2] = {0, 0}, part[2][STAIR_MOST_REPLICATES];
-    for (int r = 0; r < at.replicates; r++) part[0][r] = stair_outer_logz(&at, r) - (paired ? stair_outer_logz(&from, r) : 0);
-    for (int r = 0; r < from.replicates && !paired; r++) part[1][r] = stair_outer_logz(&from, r);
-    spread[0] = stair_replicate_error(at.replicates, part[0]);
-    if (!paired) spread[1] = stair_replicate_error(from.replicates, part[1]);
-    double mean = stair_outer_logz(&at, -1) - stair_outer_logz(&from, -1);
+    STAIR_TRY(choose_rule(context, model, options, q, &rule));
+    stair_status status = stair_outer_create(context, model, 0, rule.replicates, &at);
+    if (status == STAIR_OK) status = stair_outer_create(context, model, 0, rule.replicates, &from);
+    if (status == STAIR_OK) status = difference(context, model, &rule, q, &at, &from, &value, error);
     stair_outer_destroy(&at);
     stair_outer_destroy(&from);
-    if (status != STAIR_OK) return status;
-    *entropy = prior + alpha * mean;
-    *error = alpha * hypot(spread[0], spread[1]);
-    return STAIR_OK;
+    *entropy = prior + alpha * value;
+    *error *= alpha;
+    return status;
 }

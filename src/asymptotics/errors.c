@@ -84,30 +84,74 @@ static stair_status one_replicate(void *user, size_t r, int thread, stair_contex
     return STAIR_OK;
 }
 
+/* Means over replicates of what is at overlap q (P, P); by replicate in the job. */
+static stair_status evaluate(stair_context *context, errors_job *job, int n, const double *q, double *bayes, double *plugin)
+{
+    int p = job->model->info.indices;
+    double rest[SQUARE];
+    for (int i = 0; i < p * p; i++) rest[i] = (i % (p + 1) == 0 ? 1 + job->model->info.prenoise : 0) - q[i];
+    root(p, q, job->root_q);
+    root(p, rest, job->root_v);
+    memset(job->bayes, 0, sizeof job->bayes);
+    memset(job->plugin, 0, sizeof job->plugin);
+    STAIR_TRY(stair_parallel(context, (size_t)n, one_replicate, job));
+    *bayes = *plugin = 0;
+    for (int r = 0; r < n; r++) {
+        *bayes += job->bayes[r] / n;
+        *plugin += job->plugin[r] / n;
+    }
+    return STAIR_OK;
+}
+
+/* q with its diagonal moved by its error towards the middle, all else in proportion: a legal overlap. */
+static void move_overlap(int p, const double *q, const double *q_error, double *moved)
+{
+    double scale[STAIR_MAX_INDICES];
+    for (int i = 0; i < p; i++) {
+        double here = q[i * (p + 1)], error = q_error[i * (p + 1)], to = here > 0.5 ? here - error : here + error;
+        scale[i] = here > 0 ? sqrt(fmin(1, fmax(0, to)) / here) : 0;
+    }
+    for (int i = 0; i < p; i++)
+        for (int j = 0; j < p; j++) moved[i * p + j] = scale[i] * q[i * p + j] * scale[j];
+    for (int i = 0; i < p; i++)
+        if (q[i * (p + 1)] == 0) moved[i * (p + 1)] = fmin(1, q_error[i * (p + 1)]);
+}
+
+/* Adds what the error of q does to the errors; the same random numbers at both places. */
+static stair_status add_error_of_overlap(stair_context *context, errors_job *job, int n, const double *q,
+                                         const double *q_error, stair_errors *errors)
+{
+    int p = job->model->info.indices;
+    double moved[SQUARE], bayes, plugin, norm = 0;
+    move_overlap(p, q, q_error, moved);
+    for (int i = 0; i < p * p; i++) norm += moved[i] * moved[i];
+    STAIR_TRY(evaluate(context, job, n, moved, &bayes, &plugin));
+    errors->bayes_error = hypot(errors->bayes_error, bayes - errors->bayes);
+    errors->plugin_error = hypot(errors->plugin_error, plugin - errors->plugin);
+    errors->weights_error = fabs(1 - norm / p - errors->weights);
+    return STAIR_OK;
+}
+
 stair_status stair_errors_at(stair_context *context, const stair_model *model, const stair_asymptotics_options *options,
-                             const double *q, stair_errors *errors)
+                             const double *q, const double *q_error, stair_errors *errors)
 {
     int p = model->info.indices, n = options->replicates;
-    double rest[SQUARE], norm = 0;
+    double norm = 0, most = 0;
     errors_job *job = calloc(1, sizeof *job);
     if (!job) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
     job->model = model;
     job->seed = options->seed;
     for (int i = 0; i < p * p; i++) {
-        rest[i] = (i % (p + 1) == 0 ? 1 + model->info.prenoise : 0) - q[i];
         norm += q[i] * q[i];
+        if (q_error) most = fmax(most, q_error[i]);
     }
-    root(p, q, job->root_q);
-    root(p, rest, job->root_v);
     *errors = (stair_errors){.weights = 1 - norm / p};
-    stair_status status = stair_parallel(context, (size_t)n, one_replicate, job);
-    for (int r = 0; r < n; r++) {
-        errors->bayes += job->bayes[r] / n;
-        errors->plugin += job->plugin[r] / n;
-    }
-    errors->gibbs = 2 * errors->bayes;
+    stair_status status = evaluate(context, job, n, q, &errors->bayes, &errors->plugin);
     errors->bayes_error = stair_replicate_error(n, job->bayes);
     errors->plugin_error = stair_replicate_error(n, job->plugin);
+    if (status == STAIR_OK && most > 0) status = add_error_of_overlap(context, job, n, q, q_error, errors);
+    errors->gibbs = 2 * errors->bayes;
+    errors->gibbs_error = 2 * errors->bayes_error;
     free(job);
     return status;
 }

@@ -406,6 +406,7 @@ static stair_status run(stair_context *context, grid_job *job)
         for (int k = 0; k < out->count; k++) out->mean[k] += job->row[k] / out->replicates;
     }
     out->bias = stair_bias_left(out->bias / out->replicates);
+    out->logz_bias = out->bias; /* Z is wrong by as much, relatively */
     return STAIR_OK;
 }
 

@@ -265,12 +265,16 @@ stair_status stair_evolve(stair_context *context, const stair_model *model, cons
         result->iterations = point->steps;
         result->residual = point->residual;
         result->stop = point->stop;
-        status = stair_errors_at(context, model, options, result->q, &result->errors);
+        status = stair_errors_at(context, model, options, result->q, result->q_error, &result->errors);
     }
+    double missed = status == STAIR_OK ? worst(model->info.indices, point) : 0;
     free(b);
     free(point);
     if (status == STAIR_OK && result->stop == STAIR_STOP_ITERATIONS)
         return stair_fail(context, STAIR_NOT_CONVERGED, "state evolution at alpha = %g stopped after %d iterations, residual %.2g",
                           alpha, result->iterations, result->residual);
+    if (missed > options->precision)
+        return stair_fail(context, STAIR_NOT_CONVERGED, "an overlap at alpha = %g has an error of %.2g, above the precision %.2g",
+                          alpha, missed, options->precision);
     return status;
 }
