@@ -234,7 +234,7 @@ static stair_status run(cli_request *request)
     if (!o->alpha.count) return stair_fail(request->context, STAIR_BAD_INPUT, "entropy needs --alpha LIST");
     STAIR_TRY(grid_open(request, o->alpha.count, sizeof(point_head) / sizeof(double) + 4 * (size_t)(p * p), &grid));
     fill_columns(p, grid.models > 1, columns);
-    stair_status status = report_open(request, columns, COLUMNS, &report);
+    stair_status status = grid_report(&grid, columns, COLUMNS, &report);
     if (status == STAIR_OK) {
         progress_start(&progress, request->context, o->quiet);
         status = all(request, &grid, report, &progress);

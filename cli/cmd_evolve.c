@@ -175,7 +175,7 @@ static stair_status run(cli_request *request)
     if (!job.alphas) return stair_fail(request->context, STAIR_BAD_INPUT, "evolve needs --alpha LIST");
     STAIR_TRY(grid_open(request, job.alphas * job.starts, sizeof(point_head) / sizeof(double) + 2 * job.cells, &job.grid));
     int used = fill_columns(&info, job.grid.models > 1, columns);
-    stair_status status = report_open(request, columns, used, &report);
+    stair_status status = grid_report(&job.grid, columns, used, &report);
     if (status == STAIR_OK) {
         progress_start(&progress, request->context, o->quiet);
         status = all(&job, report, &progress);

@@ -10,7 +10,7 @@ static const cli_column list_columns[] = {
 static const cli_column describe_columns[] = {
     {.name = "kind", .heading = "", .kind = CELL_TEXT, .where = IN_ALL, .width = 8},
     {.name = "name", .heading = "name", .kind = CELL_TEXT, .where = IN_ALL, .width = 96},
-    {.name = "value", .heading = "value", .kind = CELL_TEXT, .where = IN_ALL, .width = 96},
+    {.name = "value", .heading = "value", .kind = CELL_TEXT, .where = IN_ALL, .width = 128},
     {.name = "default", .heading = "default", .kind = CELL_TEXT, .where = IN_ALL, .width = 96},
     {.name = "text", .heading = "meaning", .kind = CELL_TEXT, .where = IN_ALL, .width = 96},
 };

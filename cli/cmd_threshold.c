@@ -132,7 +132,7 @@ static stair_status run(cli_request *request)
     STAIR_TRY(stair_asymptotics_check(request->context, &how));
     STAIR_TRY(grid_open(request, 1, (sizeof(staircase_row) + 7) / 8, &grid));
     fill_columns(&info, grid.models > 1, columns);
-    stair_status status = report_open(request, columns, COLUMNS, &report);
+    stair_status status = grid_report(&grid, columns, COLUMNS, &report);
     if (status == STAIR_OK) {
         progress_start(&progress, request->context, request->options.quiet);
         status = all(request, &grid, report, &progress);

@@ -3,6 +3,7 @@
  * The checkpoint is one file, rewritten whole after each point (train/state_file.h: checksum, fingerprint of
  * the request, the one before is kept).  Rows come back bit for bit, so a resumed run prints the same bytes. */
 #include "grid.h"
+#include "spec.h"
 #include "train/state_file.h"
 #include "training.h"
 
@@ -10,25 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_SPEC   1024
 #define MOST_MODELS 100000
-
-/* spec with `key` set to `value`; a key it does not have is appended, for the model to refuse by name. */
-static char *with_key(const char *spec, const char *key, const char *value)
-{
-    char *out = malloc(MOST_SPEC);
-    size_t length = strlen(key);
-    const char *at;
-    if (!out) return NULL;
-    for (at = strchr(spec, ':'); at; at = strchr(at + 1, ','))
-        if (!strncmp(at + 1, key, length) && at[1 + length] == '=') break;
-    const char *rest = at ? strchr(at + 1, ',') : NULL;
-    int used = at ? snprintf(out, MOST_SPEC, "%.*s%c%s=%s%s", (int)(at - spec), spec, *at, key, value, rest ? rest : "")
-                  : snprintf(out, MOST_SPEC, "%s%c%s=%s", spec, strchr(spec, ':') ? ',' : ':', key, value);
-    if (used < MOST_SPEC) return out;
-    free(out);
-    return NULL;
-}
 
 static stair_status multiply(cli_grid *grid, const char *key, char **values, size_t count)
 {
@@ -40,7 +23,7 @@ static stair_status multiply(cli_grid *grid, const char *key, char **values, siz
     bool failed = false;
     for (size_t m = 0; m < grid->models; m++)
         for (size_t v = 0; v < count; v++)
-            failed |= !(made[m * count + v] = with_key(grid->specs[m], key, values[v]));
+            failed |= !(made[m * count + v] = spec_with(grid->specs[m], key, values[v]));
     for (size_t m = 0; m < grid->models; m++) free(grid->specs[m]);
     free(grid->specs);
     grid->specs = made;
@@ -55,7 +38,7 @@ static stair_status set_key(cli_grid *grid, const char *item)
     const char *equals = strchr(item, '=');
     if (!equals || equals == item || !equals[1])
         return stair_fail(context, STAIR_BAD_INPUT, "--set needs KEY=V1,V2,..., not '%.80s'", item);
-    char text[MOST_SPEC], *values[MOST_SPEC / 2], key[64];
+    char text[SPEC_MOST], *values[SPEC_MOST / 2], key[64];
     size_t count = 0;
     snprintf(key, sizeof key, "%.*s", (int)(equals - item), item);
     if (strchr(equals, ':')) {
@@ -81,9 +64,9 @@ static stair_status make_models(cli_grid *grid)
     cli_request *request = grid->request;
     grid->models = 1;
     grid->specs = calloc(1, sizeof *grid->specs);
-    if (grid->specs) grid->specs[0] = malloc(MOST_SPEC);
+    if (grid->specs) grid->specs[0] = malloc(SPEC_MOST);
     if (!grid->specs || !grid->specs[0]) return stair_fail(request->context, STAIR_NO_MEMORY, "out of memory");
-    snprintf(grid->specs[0], MOST_SPEC, "%s", stair_model_spec(request->model));
+    snprintf(grid->specs[0], SPEC_MOST, "%s", stair_model_spec(request->model));
     for (int i = 0; i < request->options.set.count; i++) STAIR_TRY(set_key(grid, request->options.set.items[i]));
     int indices = stair_model_describe(request->model).indices;
     for (size_t m = 0; m < grid->models; m++) { /* refuse the last one before computing the first */
@@ -150,6 +133,62 @@ stair_status grid_open(cli_request *request, size_t per_model, size_t row_size, 
     return status;
 }
 
+/* Column of a key: numbers where all values are, else text as wide as the widest. */
+static cli_column key_column(const cli_grid *grid, const char *key)
+{
+    char value[SPEC_MOST];
+    double number;
+    bool numbers = true;
+    cli_column column = {.name = key, .heading = key, .key = key, .width = 1};
+    for (size_t m = 0; m < grid->models; m++) {
+        spec_value(grid->specs[m], key, value);
+        numbers &= option_parse_double(value, &number);
+        if ((int)strlen(value) > column.width) column.width = (int)strlen(value);
+    }
+    column.kind = numbers ? CELL_REAL : CELL_TEXT;
+    column.where = numbers ? IN_DATA : IN_ALL;
+    return column;
+}
+
+/* Adds the columns of one item of --set, unless its key has been there; keys are kept in the grid. */
+static stair_status add_key(cli_grid *grid, const char *item, int *count)
+{
+    char *key = strdup(item);
+    if (!key) return stair_fail(grid->request->context, STAIR_NO_MEMORY, "out of memory");
+    key[strcspn(key, "=")] = 0;
+    for (int k = 0; k < grid->keys; k++)
+        if (!strcmp(grid->key[k], key)) {
+            free(key);
+            return STAIR_OK;
+        }
+    grid->key[grid->keys++] = key;
+    cli_column column = key_column(grid, key);
+    grid->columns[(*count)++] = column;
+    if (column.kind == CELL_TEXT) return STAIR_OK;
+    column.kind = CELL_TEXT; /* in a table numbers stand as they were given: with all their digits */
+    column.where = IN_TABLE;
+    grid->columns[(*count)++] = column;
+    return STAIR_OK;
+}
+
+stair_status grid_report(cli_grid *grid, const cli_column *columns, int count, cli_report **report)
+{
+    const option_texts *set = &grid->request->options.set;
+    int used = 1;
+    if (!set->count) return report_open(grid->request, columns, count, report);
+    grid->columns = calloc((size_t)(count + 2 * set->count), sizeof *grid->columns);
+    if (!grid->columns) return stair_fail(grid->request->context, STAIR_NO_MEMORY, "out of memory");
+    for (int i = 0; i < set->count; i++) STAIR_TRY(add_key(grid, set->items[i], &used));
+    grid->columns[0] = columns[0];
+    grid->columns[0].where = IN_DATA; /* a table shows what differs */
+    for (size_t m = 0; m < grid->models; m++) {
+        int length = (int)strlen(grid->specs[m]);
+        if (length > grid->columns[0].width) grid->columns[0].width = length;
+    }
+    memcpy(grid->columns + used, columns + 1, sizeof *columns * (size_t)(count - 1));
+    return report_open(grid->request, grid->columns, used + count - 1, report);
+}
+
 double *grid_row(const cli_grid *grid, size_t row) { return grid->table + row * grid->row_size; }
 
 stair_status grid_keep(cli_grid *grid)
@@ -175,7 +214,9 @@ void grid_close(cli_grid *grid, bool finished)
         remove(old);
     }
     for (size_t m = 0; grid->specs && m < grid->models; m++) free(grid->specs[m]);
+    for (int k = 0; k < grid->keys; k++) free(grid->key[k]);
     free(grid->specs);
+    free(grid->columns);
     free(grid->table);
     *grid = (cli_grid){.request = grid->request};
 }

@@ -3,7 +3,7 @@
 #ifndef STAIR_CLI_GRID_H
 #define STAIR_CLI_GRID_H
 
-#include "command.h"
+#include "report.h"
 
 typedef struct {
     cli_request *request;
@@ -13,10 +13,16 @@ typedef struct {
     double *table;         /* (rows, row_size) */
     size_t done;           /* rows that are complete */
     uint64_t fingerprint;
+    char *key[OPTION_MOST_TEXTS]; /* of --set */
+    int keys;
+    cli_column *columns; /* of the report */
 } cli_grid;
 
 /* Models of the request and its --set; `per_model` points each.  Reads the checkpoint when resuming. */
 stair_status grid_open(cli_request *request, size_t per_model, size_t row_size, cli_grid *grid);
+/* Opens a report whose first column is the MODEL string.  With --set each key has a column of its own behind
+ * it, which report_row fills in. */
+stair_status grid_report(cli_grid *grid, const cli_column *columns, int count, cli_report **report);
 double *grid_row(const cli_grid *grid, size_t row);
 /* Marks row `done` as complete and keeps it. */
 stair_status grid_keep(cli_grid *grid);

@@ -56,14 +56,38 @@ stair_status report_open(cli_request *request, const cli_column *columns, int co
     *out = calloc(1, sizeof **out);
     if (!*out) return stair_fail(request->context, STAIR_NO_MEMORY, "out of memory");
     **out = (cli_report){.request = request, .columns = columns, .count = count};
-    stair_status status = open_sinks(*out);
+    (*out)->cells = calloc((size_t)count, sizeof *(*out)->cells);
+    (*out)->values = calloc((size_t)count, sizeof *(*out)->values);
+    bool room = (*out)->cells && (*out)->values;
+    stair_status status =
+        room ? open_sinks(*out) : stair_fail(request->context, STAIR_NO_MEMORY, "out of memory");
     return status == STAIR_OK ? STAIR_OK : report_close(out, status);
+}
+
+/* All cells of a row: the caller's, and those that its MODEL string tells. */
+static const cli_cell *fill_in(cli_report *report, const cli_cell *cells)
+{
+    const char *spec = cells[0].text;
+    for (int c = 0; c < report->count; c++) {
+        const cli_column *column = &report->columns[c];
+        if (!column->key) {
+            report->cells[c] = *cells++;
+            continue;
+        }
+        spec_value(spec, column->key, report->values[c]);
+        if (column->kind == CELL_TEXT)
+            report->cells[c].text = report->values[c];
+        else
+            report->cells[c].real = strtod(report->values[c], NULL);
+    }
+    return report->cells;
 }
 
 stair_status report_row(cli_report *report, const cli_cell *cells)
 {
+    const cli_cell *all = fill_in(report, cells);
     for (int i = 0; i < report->sink_count; i++)
-        STAIR_TRY(report->sinks[i].format->row(report, &report->sinks[i], cells));
+        STAIR_TRY(report->sinks[i].format->row(report, &report->sinks[i], all));
     report->rows++;
     return STAIR_OK;
 }
@@ -85,6 +109,8 @@ stair_status report_close(cli_report **report, stair_status status)
             ended = (*report)->sinks[i].format->end(*report, &(*report)->sinks[i]);
     for (int i = 0; i < (*report)->sink_count; i++)
         if ((*report)->sinks[i].format) (*report)->sinks[i].format->discard(&(*report)->sinks[i]);
+    free((*report)->cells);
+    free((*report)->values);
     free(*report);
     *report = NULL;
     return ended == STAIR_OK ? status : ended;

@@ -6,6 +6,7 @@
 #define STAIR_CLI_REPORT_H
 
 #include "command.h"
+#include "spec.h"
 
 #include <stdio.h>
 
@@ -25,7 +26,9 @@ typedef struct {
     bool fixed; /* digits count decimals instead: the error is absolute */
     int rank;   /* of one row's value: 0 is a scalar, else an array of reals */
     int shape[COLUMN_RANK];
-    int width; /* CELL_TEXT: most characters in NPZ */
+    int width;       /* CELL_TEXT: most characters in NPZ */
+    const char *key; /* not NULL: value of this key of the MODEL string in the first column, filled in by
+                        report_row */
 } cli_column;
 
 typedef union {
@@ -40,7 +43,8 @@ typedef struct cli_report cli_report;
 
 /* Refuses what cannot be written before anything is computed. */
 stair_status report_open(cli_request *request, const cli_column *columns, int count, cli_report **out);
-stair_status report_row(cli_report *report, const cli_cell *cells); /* (count), one for each column */
+/* cells: one for each column that is not filled in by itself */
+stair_status report_row(cli_report *report, const cli_cell *cells);
 /* A line under the table; other formats do not show it. */
 void report_note(cli_report *report, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Publishes when `status` is fine or a result that missed its target; always frees. */
@@ -69,6 +73,8 @@ struct cli_report {
     cli_request *request;
     const cli_column *columns;
     int count;
+    cli_cell *cells;           /* (count): of one row, when some are filled in here */
+    char (*values)[SPEC_MOST]; /* (count): texts of these */
     uint64_t rows;
     cli_sink sinks[2];
     int sink_count;

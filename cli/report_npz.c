@@ -5,18 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_COLUMNS 32
-#define MOST_TEXT    128 /* characters, four bytes each */
-
 typedef struct {
     stair_npz *npz;
-    int member[MOST_COLUMNS];
+    int *member;    /* (columns) */
+    uint32_t *wide; /* a text, four bytes for each character */
 } archive;
 
 static stair_status add_column(stair_context *context, archive *into, int c, const cli_column *column)
 {
     uint64_t tail[COLUMN_RANK];
-    char name[48], descr[8];
+    char name[48], descr[16];
     size_t size = 8;
     for (int i = 0; i < column->rank; i++) tail[i] = (uint64_t)column->shape[i];
     snprintf(name, sizeof name, "%s", column->name);
@@ -37,7 +35,12 @@ static stair_status begin(cli_report *report, cli_sink *sink)
 {
     stair_context *context = report->request->context;
     archive *into = sink->state = calloc(1, sizeof *into);
-    if (!into) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+    int widest = 1;
+    for (int c = 0; c < report->count; c++)
+        if (report->columns[c].width > widest) widest = report->columns[c].width;
+    if (into) into->member = calloc((size_t)report->count, sizeof *into->member);
+    if (into) into->wide = calloc((size_t)widest, sizeof *into->wide);
+    if (!into || !into->member || !into->wide) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
     STAIR_TRY(stair_npz_create(context, sink->path, report->request->options.force, &into->npz));
     for (int c = 0; c < report->count; c++)
         if (report->columns[c].where & IN_NPZ) STAIR_TRY(add_column(context, into, c, &report->columns[c]));
@@ -47,9 +50,10 @@ static stair_status begin(cli_report *report, cli_sink *sink)
 static stair_status append_text(stair_context *context, archive *into, int c, const cli_column *column,
                                 const char *text)
 {
-    uint32_t wide[MOST_TEXT] = {0};
-    for (int i = 0; text && i < column->width && text[i]; i++) wide[i] = (unsigned char)text[i];
-    return stair_npz_append(context, into->npz, into->member[c], wide, 1);
+    size_t length = text ? strlen(text) : 0;
+    for (size_t i = 0; i < (size_t)column->width; i++)
+        into->wide[i] = i < length ? (unsigned char)text[i] : 0;
+    return stair_npz_append(context, into->npz, into->member[c], into->wide, 1);
 }
 
 static stair_status row(cli_report *report, cli_sink *sink, const cli_cell *cells)
@@ -77,7 +81,11 @@ static stair_status end(cli_report *report, cli_sink *sink)
 static void discard(cli_sink *sink)
 {
     archive *into = sink->state;
-    if (into) stair_npz_destroy(&into->npz);
+    if (into) {
+        stair_npz_destroy(&into->npz);
+        free(into->member);
+        free(into->wide);
+    }
     free(into);
     sink->state = NULL;
 }

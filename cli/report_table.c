@@ -10,20 +10,32 @@
 
 #define PAGE    256 /* rows aligned together */
 #define PREVIEW 16  /* rows shown when a file holds them all */
-#define CELL    112
+#define NUMBER  400 /* characters of a number, at most: 1e308 with decimals */
 
 typedef struct {
-    char (*cells)[CELL]; /* (PAGE, columns) */
-    int width[32];
-    int rows; /* on this page */
+    char **cells; /* (PAGE, columns), each to be freed */
+    int *width;   /* (columns) */
+    int rows;     /* on this page */
+    size_t used;  /* cells of them */
     bool headed;
 } table;
+
+static void forget_page(table *page)
+{
+    for (size_t k = 0; k < page->used; k++) free(page->cells[k]);
+    page->rows = 0;
+    page->used = 0;
+}
 
 /* For tables the sink's state belongs to the page; standard output never needs an atomic file. */
 static void discard(cli_sink *sink)
 {
     table *page = sink->state;
-    if (page) free(page->cells);
+    if (page) {
+        forget_page(page);
+        free(page->cells);
+        free(page->width);
+    }
     free(page);
     sink->state = NULL;
     text_sink_discard(sink);
@@ -51,8 +63,10 @@ static stair_status begin(cli_report *report, cli_sink *sink)
 {
     STAIR_TRY(text_sink_open(report, sink));
     table *page = sink->state = calloc(1, sizeof *page);
-    if (page) page->cells = calloc((size_t)PAGE * (size_t)report->count, CELL);
-    if (!page || !page->cells) return stair_fail(report->request->context, STAIR_NO_MEMORY, "out of memory");
+    if (page) page->cells = calloc((size_t)PAGE * (size_t)report->count, sizeof *page->cells);
+    if (page) page->width = calloc((size_t)report->count, sizeof *page->width);
+    if (!page || !page->cells || !page->width)
+        return stair_fail(report->request->context, STAIR_NO_MEMORY, "out of memory");
     for (int c = 0; c < report->count; c++)
         page->width[c] = report->columns[c].where & IN_TABLE ? (int)strlen(report->columns[c].heading) : 0;
     write_heading(report->request, sink->file);
@@ -66,34 +80,35 @@ static double norm(const double *values, size_t n)
     return sqrt(sum);
 }
 
-static void print_cell(const cli_column *column, const cli_cell *value, char *text)
+/* A cell as text of its own; NULL where there is no memory. */
+static char *print_cell(const cli_column *column, const cli_cell *value)
 {
+    char text[NUMBER];
     double real = column->rank ? norm(value->array, column_size(column)) : value->real;
     switch (column->rank ? CELL_REAL : column->kind) {
     case CELL_REAL:
         if (column->fixed)
-            snprintf(text, CELL, "%.*f", column->digits, real);
+            snprintf(text, sizeof text, "%.*f", column->digits, real);
         else if (column->digits)
-            snprintf(text, CELL, "%#.*g", column->digits, real);
+            snprintf(text, sizeof text, "%#.*g", column->digits, real);
         else
-            snprintf(text, CELL, "%.3g", real);
-        return;
+            snprintf(text, sizeof text, "%.3g", real);
+        return strdup(text);
     case CELL_INT:
-        snprintf(text, CELL, "%" PRId64, value->integer);
-        return;
+        snprintf(text, sizeof text, "%" PRId64, value->integer);
+        return strdup(text);
     case CELL_TEXT:
     case CELL_INTS:
     case CELL_JSON:
-        snprintf(text, CELL, "%s", value->text ? value->text : "-");
-        return;
+        return strdup(value->text ? value->text : "-");
     case CELL_BOOL:
-        snprintf(text, CELL, "%s", value->truth ? "yes" : "NO");
-        return;
+        return strdup(value->truth ? "yes" : "NO");
     }
+    return NULL;
 }
 
 /* Text stands left, numbers right; the last column is not padded. */
-static void print_line(const cli_report *report, const table *page, FILE *file, char (*cells)[CELL])
+static void print_line(const cli_report *report, const table *page, FILE *file, char **cells)
 {
     int last = report->count - 1;
     while (last > 0 && !(report->columns[last].where & IN_TABLE)) last--;
@@ -117,17 +132,19 @@ static void flush_page(cli_report *report, cli_sink *sink)
     page->headed = true;
     for (int r = 0; r < page->rows; r++)
         print_line(report, page, sink->file, page->cells + (size_t)r * (size_t)report->count);
-    page->rows = 0;
+    forget_page(page);
 }
 
 static stair_status row(cli_report *report, cli_sink *sink, const cli_cell *cells)
 {
     table *page = sink->state;
     if (report->request->options.out && report->rows >= PREVIEW) return STAIR_OK;
-    char(*line)[CELL] = page->cells + (size_t)page->rows++ * (size_t)report->count;
-    for (int c = 0; c < report->count; c++) {
+    char **line = page->cells + (size_t)page->rows++ * (size_t)report->count;
+    for (int c = 0; c < report->count; c++, page->used++) {
+        line[c] = NULL;
         if (!(report->columns[c].where & IN_TABLE)) continue;
-        print_cell(&report->columns[c], &cells[c], line[c]);
+        line[c] = print_cell(&report->columns[c], &cells[c]);
+        if (!line[c]) return stair_fail(report->request->context, STAIR_NO_MEMORY, "out of memory");
         int length = (int)strlen(line[c]);
         if (length > page->width[c]) page->width[c] = length;
     }

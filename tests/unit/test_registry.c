@@ -1,0 +1,183 @@
+/* What every registered model owes the rest of the library, whatever it is: with its default keys, and with
+ * each of a few values of keys that it has.  A new line in src/model/registry.c is tested here by itself. */
+#include "channel_case.h"
+
+#include "core/rng.h"
+
+#define POINTS 30
+#define FEW    6 /* points of the identities, which cost several evaluations of the channel each */
+
+static const struct {
+    const char *key, *value;
+} variations[] = {{"tokens", "1"}, {"tokens", "3"}, {"layers", "1"},     {"rank", "2"},
+                  {"skip", "0.3"}, {"noise", "1"},  {"prenoise", "0.1"}, {"activation", "linear"}};
+enum { VARIATIONS = sizeof variations / sizeof *variations };
+
+static bool has_key(int model, const char *key)
+{
+    for (int k = 0; stair_model_keys(model, k); k++)
+        if (!strcmp(stair_model_keys(model, k)->key, key)) return true;
+    return false;
+}
+
+/* Runs `check` on the model with its defaults and with every variation it has a key for. */
+static void each_spec(void (*check)(channel_case *))
+{
+    for (int i = 0; stair_model_name(i); i++)
+        for (int v = -1; v < VARIATIONS; v++) {
+            char spec[128];
+            if (v >= 0 && !has_key(i, variations[v].key)) continue;
+            if (v < 0)
+                snprintf(spec, sizeof spec, "%s", stair_model_name(i));
+            else
+                snprintf(spec, sizeof spec, "%s:%s=%s", stair_model_name(i), variations[v].key,
+                         variations[v].value);
+            channel_case c = channel_case_open(spec, POINTS);
+            channel_case_draw(&c, 0.5, 5);
+            check(&c);
+            channel_case_close(&c);
+        }
+}
+
+static void listed(void **state)
+{
+    (void)state;
+    assert_non_null(stair_model_name(0));
+    for (int i = 0; stair_model_name(i); i++) {
+        assert_non_null(stair_model_summary(i));
+        for (int k = 0; k < i; k++) assert_string_not_equal(stair_model_name(i), stair_model_name(k));
+        for (int k = 0; stair_model_keys(i, k); k++) {
+            assert_non_null(stair_model_keys(i, k)->value);
+            assert_non_null(stair_model_keys(i, k)->text);
+        }
+    }
+}
+
+static void spec_round_trip(channel_case *c)
+{
+    stair_model *again;
+    assert_int_equal(stair_model_create(c->context, stair_model_spec(c->model), &again), STAIR_OK);
+    assert_string_equal(stair_model_spec(again), stair_model_spec(c->model));
+    stair_model_info info = stair_model_describe(again);
+    assert_int_equal(info.indices, c->info.indices);
+    assert_int_equal(info.label_size, c->info.label_size);
+    stair_model_destroy(&again);
+}
+
+static void specs_name_their_model(void **state)
+{
+    (void)state;
+    each_spec(spec_round_trip);
+}
+
+/* Labels without noise: the plain output, made a label again. */
+static void label_round_trip(channel_case *c)
+{
+    double *y = channel_case_room(c->n * c->labels), *back = channel_case_room(c->n * c->labels);
+    assert_int_equal(stair_model_forward(c->context, c->model, c->n, c->z, c->label), STAIR_OK);
+    for (size_t k = 0; k < c->n * c->labels; k++)
+        y[k] = c->info.label_is_log ? exp(c->label[k]) : c->label[k];
+    if (stair_model_labels_from_outputs(c->context, c->model, c->n, y, back) != STAIR_OK)
+        fail_msg("%s: %s", stair_model_spec(c->model), stair_context_message(c->context));
+    for (size_t k = 0; k < c->n * c->labels; k++)
+        assert_close(back[k], c->label[k], 1e-12 * (1 + fabs(c->label[k])));
+    free(y);
+    free(back);
+}
+
+static void outputs_become_their_labels(void **state)
+{
+    (void)state;
+    each_spec(label_round_trip);
+}
+
+/* sum_k cotangent_k y_k, y the plain output */
+static double weighed(const channel_case *c, const double *z, const double *cotangent)
+{
+    double label[64], sum = 0;
+    assert_int_equal(stair_model_forward(c->context, c->model, 1, z, label), STAIR_OK);
+    for (size_t k = 0; k < c->labels; k++)
+        sum += cotangent[k] * (c->info.label_is_log ? exp(label[k]) : label[k]);
+    return sum;
+}
+
+/* Central differences to order four. */
+static double slope(const channel_case *c, double *z, size_t k, const double *cotangent)
+{
+    double at = z[k], part[2];
+    for (int level = 0; level < 2; level++) {
+        double h = 1e-3 / (level + 1), sum = 0;
+        for (int sign = -1; sign <= 1; sign += 2) {
+            z[k] = at + sign * h;
+            sum += sign * weighed(c, z, cotangent);
+        }
+        part[level] = sum / (2 * h);
+    }
+    z[k] = at;
+    return (4 * part[1] - part[0]) / 3;
+}
+
+static void gradient_by_differences(channel_case *c)
+{
+    double cotangent[64], gradient[64], size = 0;
+    assert_true(c->labels <= 64 && c->size <= 64);
+    for (size_t i = 0; i < c->n; i++) {
+        double *z = c->z + i * c->size;
+        stair_rng_normals(8, STAIR_RNG_INIT, i, (int)c->labels, cotangent);
+        stair_status status = stair_model_gradient(c->context, c->model, z, cotangent, gradient);
+        if (status == STAIR_UNSUPPORTED) return; /* a model need not have one */
+        assert_int_equal(status, STAIR_OK);
+        for (size_t k = 0; k < c->size; k++) {
+            assert_close(slope(c, z, k, cotangent), gradient[k], 1e-6 * (1 + fabs(gradient[k])));
+            size = fmax(size, fabs(gradient[k]));
+        }
+    }
+    if (c->info.tokens > 1) assert_true(size > 1e-6); /* one token may have nothing to attend to */
+}
+
+static void gradients_are_derivatives(void **state)
+{
+    (void)state;
+    each_spec(gradient_by_differences);
+}
+
+/* No identity fails on a few points, and points of the fibre have the label of the sample. */
+static void identities_of(channel_case *c)
+{
+    stair_diagnose_options o = stair_diagnose_defaults();
+    stair_identity rows[32];
+    int count, fibres = 0;
+    if (c->info.output_noisy) return; /* all of Z is integrated over: too long for this test */
+    o.points = FEW;
+    o.precision = 1e-4;
+    o.cov_low = 0.1;
+    if (stair_diagnose(c->context, c->model, &o, 32, rows, &count) != STAIR_OK)
+        fail_msg("%s: %s", stair_model_spec(c->model), stair_context_message(c->context));
+    for (int i = 0; i < count; i++) {
+        if (rows[i].verdict == STAIR_FAILS)
+            fail_msg("%s: %s: %.3g, allowed %.3g", stair_model_spec(c->model), rows[i].name,
+                     rows[i].violation, rows[i].tolerance);
+        if (!strstr(rows[i].name, "forward(fibre(y))")) continue;
+        assert_int_equal(rows[i].verdict, STAIR_HOLDS);
+        fibres++;
+    }
+    assert_int_equal(fibres, 1);
+}
+
+static void identities_hold(void **state)
+{
+    (void)state;
+    each_spec(identities_of);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(listed),
+        cmocka_unit_test(specs_name_their_model),
+        cmocka_unit_test(outputs_become_their_labels),
+        cmocka_unit_test(gradients_are_derivatives),
+        cmocka_unit_test(identities_hold),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
