@@ -26,7 +26,8 @@
 #define FINER    0.75 /* and after all cosets were not enough; */
 #define LONGEST  0.8  /* at least so much finer where aliases tell by how much */
 #define POWER    1.5  /* of an alias that the next one, of dual vectors sqrt 2 longer, does not exceed */
-#define QUIET    0.55 /* steps without a visible node that end a coset */
+#define QUIET    0.55 /* steps without a visible node that end a coset; */
+#define ON_LINE  1.05 /* on a line, where the next node on the same side is a whole step away */
 #define APART    1.0  /* frames are separate when their ellipsoids use up this part of the way between */
 #define NEAR     2.5  /* deviations within which a mode must look like its Gaussian, */
 #define UNLIKE   0.3  /* and its mass be that of the Gaussian to within this in the logarithm */
@@ -223,7 +224,7 @@ static bool sum_outwards(stair_worker *w, lattice_plan *plan, int which, double 
     for (int i = 0; i < dim * dim; i++) matrix[i] = h * frame->lower[i];
     double loud = fmax(frame->reach, sqrt(2 * cutoff)) / h; /* radius up to which something may come */
     for (int from = 0, n; points; from += n) {
-        int bin = (int)((loud + QUIET) * STAIR_LATTICE_FINE) + 1;
+        int bin = (int)((loud + (dim == 1 ? ON_LINE : QUIET)) * STAIR_LATTICE_FINE) + 1;
         if (bin > points->bins) {
             if (++size == STAIR_LATTICE_SIZES) return false;
             points = stair_lattice_points_of(dim, coset, size);

@@ -71,6 +71,33 @@ static void labels_that_are_no_squares_are_refused(void **state)
     channel_case_close(&c);
 }
 
+/* exp of minus this is the posterior of z, up to a factor. */
+static double energy(double z, double y, double noise, double w, double v)
+{
+    return (z - w) * (z - w) / (2 * v) + (y - z * z) * (y - z * z) / (2 * noise);
+}
+
+/* With noise on y the posterior has a long shoulder on the side of the wrong sign; g against a plain sum. */
+static void noise_leaves_a_shoulder(void **state)
+{
+    const double noise = 1, step = 1e-3;
+    channel_case c = channel_case_open("square:noise=1", 60);
+    (void)state;
+    channel_case_draw(&c, 0.1, 1);
+    channel_case_evaluate(&c, 1e-4, "lattice");
+    for (size_t i = 0; i < c.n; i++) {
+        double mass = 0, mean = 0, w = c.omega[i], v = c.cov[i];
+        for (double z = -8; z < 8; z += step) {
+            double p = exp(-energy(z, c.label[i], noise, w, v));
+            mass += p;
+            mean += p * z;
+        }
+        double g = (mean / mass - w) / v;
+        assert_close(c.g[i], g, 3 * c.error[i] * fabs(g) + 1e-9 / v);
+    }
+    channel_case_close(&c);
+}
+
 /* At omega = 0, V = 1 each token has dg = y - 1, of variance 2: weak recovery at 1/(2 M).  For one token, as
  * Mondelli and Montanari (2019). */
 static void weak_recovery_is_at_one_over_twice_the_tokens(void **state)
@@ -119,6 +146,7 @@ int main(int argc, char **argv)
         CLOSED("square:tokens=5"),
         cmocka_unit_test(density_of_y_integrates_to_one),
         cmocka_unit_test(labels_that_are_no_squares_are_refused),
+        cmocka_unit_test(noise_leaves_a_shoulder),
         cmocka_unit_test(weak_recovery_is_at_one_over_twice_the_tokens),
         cmocka_unit_test(overlap_below_the_jump),
     };
