@@ -26,6 +26,7 @@
 #define FINER    0.75 /* and after all cosets were not enough; */
 #define LONGEST  0.8  /* at least so much finer where aliases tell by how much */
 #define POWER    1.5  /* of an alias that the next one, of dual vectors sqrt 2 longer, does not exceed */
+#define WEAK     0.5  /* part of an alias that is left where nothing is known of how they fall */
 #define QUIET    0.55 /* steps without a visible node that end a coset; */
 #define ON_LINE  1.05 /* on a line, where the next node on the same side is a whole step away */
 #define APART    1.0  /* frames are separate when their ellipsoids use up this part of the way between */
@@ -322,12 +323,13 @@ static bool add_coset(stair_worker *w, lattice_plan *plan, double step, int cose
  * those of the difference before the last; along each direction an analytic integrand falls off at least
  * exponentially, so it should be the square of that.  It should also be far below the last one, which is trusted
  * less: weak sharp features make differences small that hardly fall at all.  Beyond two dimensions the two differences
- * are of dual vectors of equal length, those of the alias are longer by sqrt 2. */
-static double alias_left(int dim, double before, double last, double sensitivity)
+ * are of dual vectors of equal length, those of the alias are longer by sqrt 2.  A likelihood of noisy labels has many weak
+ * sharp features, where outputs saturate: there nothing is taken to fall faster than was seen. */
+static double alias_left(const stair_integrand *f, double before, double last, double sensitivity)
 {
-    if (dim <= 2) return fmax(0.25 * last, before * before / sensitivity);
+    if (f->dim <= 2) return fmax(0.25 * last, before * before / sensitivity);
     double most = fmax(before, last) / sensitivity;
-    return sensitivity * fmin(most, pow(most, POWER));
+    return sensitivity * fmin(most, f->shape.residuals ? fmax(WEAK * most, pow(most, M_SQRT2)) : pow(most, POWER));
 }
 
 /* By how much to shrink the step for an alias to fall from `seen` to `wanted`: like that of a Gaussian. */
@@ -428,11 +430,11 @@ static double integrate(stair_worker *w, const stair_channel_options *options, l
             if (difference < 0) return error;
             if (done == 1) continue; /* one difference says nothing of its own reliability */
             double sensitivity = stair_posterior_sensitivity(f, out), noise = 5 * sensitivity * stair_integrand_rounding(f);
-            double alias = alias_left(f->dim, earlier, difference, sensitivity);
+            double alias = alias_left(f, earlier, difference, sensitivity);
             double truncation = stair_posterior_truncation(f, out, cutoff);
             if (coarse > 0) { /* falling exponentially, aliases are those of the coarser lattice to this power */
                 double gap = stair_posterior_distance(f, out, &w->coarse) / sensitivity;
-                alias = fmax(alias, sensitivity * fmin(gap, pow(gap, coarse / step)));
+                alias = fmax(alias, sensitivity * fmin(gap, f->shape.residuals ? WEAK * gap : pow(gap, coarse / step)));
             }
             error = alias + truncation;
             if (truncation > 0.9 * options->precision && !sharper) { /* g or dg are small beside the moments */

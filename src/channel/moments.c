@@ -299,8 +299,9 @@ double stair_integrand_rounding(const stair_integrand *f)
 
 double stair_posterior_truncation(const stair_integrand *f, const stair_posterior *out, double cutoff)
 {
-    double moments = 10 * exp(-cutoff); /* mass beyond the last shell times |x|^2 there, relative to the cut */
-    return moments * stair_posterior_sensitivity(f, out);
+    /* part of E|x|^2 beyond the last shell, of a Gaussian in as many dimensions */
+    double shells = f->dim > 2 ? 1 + cutoff + 0.5 * cutoff * cutoff : 10;
+    return shells * exp(-cutoff) * stair_posterior_sensitivity(f, out);
 }
 
 double stair_posterior_distance(const stair_integrand *f, const stair_posterior *a, const stair_posterior *b)
