@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/stats.h"
+
 #define MOST_SHOWN 4
 #define MOST_P     24
 #define SQUARE     (MOST_P * MOST_P)
@@ -363,7 +365,7 @@ stair_status amp_open_summary(cli_request *request, cli_report **report)
     return report_open(request, c, n, report);
 }
 
-/* mean, its standard error and the standard deviation of values[0], values[stride], ... */
+/* mean, its error (widened where the values are few) and the standard deviation */
 static void moments(int n, const double *values, double *mean, double *error, double *spread)
 {
     double sum = 0, square = 0;
@@ -371,7 +373,7 @@ static void moments(int n, const double *values, double *mean, double *error, do
     for (int k = 0; k < n; k++) square += (values[k] - sum) * (values[k] - sum);
     *mean = sum;
     *spread = n > 1 ? sqrt(square / (n - 1)) : NAN;
-    *error = *spread / sqrt(n);
+    *error = n > 1 ? stair_replicate_error(n, values) : NAN;
 }
 
 typedef struct {

@@ -26,13 +26,13 @@ typedef struct {
     double alpha[MOST_POINTS];
     double q[MOST_POINTS][MOST_INDICES], q_error[MOST_POINTS][MOST_INDICES]; /* diagonals */
     stair_errors errors[MOST_POINTS];
+    double worst; /* error of an overlap */
 } figure_job;
 
 static void defaults(cli_options *o)
 {
     asymptotics_defaults(o);
     o->precision = 5e-3;
-    o->samples = 16384;
     o->out = "out";
 }
 
@@ -67,7 +67,7 @@ static bool known_overlap(const figure_job *job, double alpha, double *q, double
     if (!all && !here && alpha > job->steps[0].alpha) return false;
     for (int i = 0; i < p * p; i++) {
         q[i] = i % (p + 1) ? 0 : all ? 1 : here ? here->overlap[i / (p + 1)] : 0;
-        error[i] = 0;
+        error[i] = i % (p + 1) == 0 && here ? here->overlap_error[i / (p + 1)] : 0;
     }
     return true;
 }
@@ -93,6 +93,7 @@ static stair_status one_point(figure_job *job, int i, const stair_asymptotics_op
     for (int k = 0; k < p; k++) {
         job->q[i][k] = q[k * (p + 1)];
         job->q_error[i][k] = error[k * (p + 1)];
+        job->worst = fmax(job->worst, error[k * (p + 1)]);
     }
     job->errors[i] = result.errors;
     return STAIR_OK;
@@ -104,11 +105,12 @@ static stair_status compute(figure_job *job, cli_progress *progress)
     double q[2][MOST_INDICES * MOST_INDICES];
     bool usable = false;
     progress_stage(progress, 0, 0.3, 1);
-    STAIR_TRY(stair_threshold(job->request->context, job->model, &how, 0, MOST_STEPS, job->steps, &job->step_count));
+    stair_status status =
+        stair_threshold(job->request->context, job->model, &how, 0, MOST_STEPS, job->steps, &job->step_count);
+    if (status != STAIR_OK && (status != STAIR_NOT_CONVERGED || !job->step_count)) return status;
     choose_alphas(job);
     stair_curve *curve = NULL;
-    stair_status status =
-        stair_curve_create(job->request->context, job->model, &how, job->alpha[job->point_count - 1], &curve);
+    status = stair_curve_create(job->request->context, job->model, &how, job->alpha[job->point_count - 1], &curve);
     if (status == STAIR_UNSUPPORTED) status = STAIR_OK; /* every alpha is solved */
     for (int i = 0; i < job->point_count && status == STAIR_OK; i++) {
         progress_stage(progress, 0.3 + 0.7 * i / job->point_count, 0.7 / job->point_count, 1);
@@ -239,7 +241,12 @@ static stair_status make(figure_job *job)
     if (status == STAIR_OK) status = write_csv(job);
     if (status == STAIR_OK) status = draw(job);
     if (status == STAIR_OK) status = print_steps(report, job);
-    return report_close(&report, status);
+    status = report_close(&report, status);
+    if (status == STAIR_OK && job->worst > job->request->options.precision)
+        return stair_fail(job->request->context, STAIR_NOT_CONVERGED,
+                          "drawn, but an overlap has an error of %.2g, above --precision %g; set --samples, or a larger --precision",
+                          job->worst, job->request->options.precision);
+    return status;
 }
 
 static stair_status run(cli_request *request)

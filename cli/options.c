@@ -95,7 +95,7 @@ const cli_option option_table[] = {
      .high = 1000},
     {FIELD("samples", OPTION_INT, samples), .value = "N",
      .text = "samples of the outer expectation, 0 to follow --precision", .low = 0, .high = 1e12},
-    {FIELD("replicates", OPTION_INT, replicates), .value = "N", .text = "independent parts of the outer expectation",
+    {FIELD("replicates", OPTION_INT, replicates), .value = "N", .text = "independent parts of the outer expectation; below 8 errors are wide (Student's t)",
      .low = 2, .high = 64},
     {FIELD("widening", OPTION_DOUBLE, widening), .value = "X", .text = "draw samples that much wider than the Gaussian",
      .low = 1, .high = 3},

@@ -234,6 +234,7 @@ static stair_status evaluate_sample(stair_context *local, const channel_job *job
     if (!count)
         return stair_fail(local, STAIR_UNSUPPORTED, "method '%s' does not fit this model: %d hidden dimensions",
                           job->options->method, f->dim);
+    best.logz = NAN; /* what no rule fills in must not be that of the sample before */
     w->sample = job->first + i;
     f->visited = 0;
     w->halved = false;

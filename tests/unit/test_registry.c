@@ -141,15 +141,14 @@ static void gradients_are_derivatives(void **state)
     each_spec(gradient_by_differences);
 }
 
-/* No identity fails on a few points, and points of the fibre have the label of the sample. */
+/* No identity fails on a few points, and points of the fibre have the label of the sample (noise on y leaves no fibre). */
 static void identities_of(channel_case *c)
 {
     stair_diagnose_options o = stair_diagnose_defaults();
     stair_identity rows[32];
     int count, fibres = 0;
-    if (c->info.output_noisy) return; /* all of Z is integrated over: too long for this test */
     o.points = FEW;
-    o.precision = 1e-4;
+    o.precision = c->info.output_noisy ? 1e-3 : 1e-4; /* all of Z is integrated over */
     o.cov_low = 0.1;
     if (stair_diagnose(c->context, c->model, &o, 32, rows, &count) != STAIR_OK)
         fail_msg("%s: %s", stair_model_spec(c->model), stair_context_message(c->context));
@@ -161,7 +160,7 @@ static void identities_of(channel_case *c)
         assert_int_equal(rows[i].verdict, STAIR_HOLDS);
         fibres++;
     }
-    assert_int_equal(fibres, 1);
+    assert_int_equal(fibres, !c->info.output_noisy);
 }
 
 static void identities_hold(void **state)

@@ -1,74 +1,9 @@
-/* Every allocation of training fails in turn: an error status, no crash, no leak.  The C library's
- * allocator is replaced, so sanitizers sit this one out. */
+/* Training when memory runs out: failing_memory.h. */
+#include "failing_memory.h"
 #include "stair_train.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <cmocka.h>
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define REPLACED 0
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
-#define REPLACED 0
-#endif
-#endif
-#ifndef REPLACED
-#define REPLACED 1
-#endif
-
-static long countdown = -1; /* allocations until one fails; negative: none does */
-static long balance;
-
-#if REPLACED && defined(__GLIBC__)
-void *__libc_malloc(size_t size);
-void *__libc_calloc(size_t n, size_t size);
-void *__libc_realloc(void *pointer, size_t size);
-void *__libc_memalign(size_t alignment, size_t size);
-void __libc_free(void *pointer);
-
-static bool refuse(void)
-{
-    return countdown >= 0 && countdown-- == 0;
-}
-
-static void *counted(void *got)
-{
-    balance += got != NULL;
-    return got;
-}
-
-void *malloc(size_t size)
-{
-    return refuse() ? NULL : counted(__libc_malloc(size));
-}
-
-void *calloc(size_t n, size_t size)
-{
-    return refuse() ? NULL : counted(__libc_calloc(n, size));
-}
-
-void *realloc(void *pointer, size_t size)
-{
-    if (refuse()) return NULL;
-    balance -= pointer != NULL;
-    return counted(__libc_realloc(pointer, size));
-}
-
-void *aligned_alloc(size_t alignment, size_t size)
-{
-    return refuse() ? NULL : counted(__libc_memalign(alignment, size));
-}
-
-void free(void *pointer)
-{
-    balance -= pointer != NULL;
-    __libc_free(pointer);
-}
-#endif
 
 static char folder[] = "/tmp/stair-memory-XXXXXX";
 static char state[64], weights[64];
@@ -128,27 +63,6 @@ static stair_status learn(stair_context *context)
     return status;
 }
 
-static void fail_in_turn(stair_status (*work)(stair_context *context), long stride)
-{
-    stair_context *context;
-    assert_int_equal(stair_context_create(&context), STAIR_OK);
-    assert_int_equal(stair_context_set_threads(context, 1), STAIR_OK);
-    assert_int_equal(work(context), STAIR_OK); /* what is allocated once and kept is so now */
-    for (long n = 0;; n += stride) {
-        long before = balance;
-        countdown = n;
-        stair_status status = work(context);
-        bool reached = countdown < 0;
-        countdown = -1;
-        assert_int_equal(balance, before);
-        if (!reached) {
-            assert_int_equal(status, STAIR_OK);
-            break;
-        }
-        if (!REPLACED) break;
-    }
-    stair_context_destroy(&context);
-}
 
 static void test_sgd_survives_every_failure(void **unused)
 {
