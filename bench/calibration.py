@@ -310,7 +310,11 @@ def jobs_of(listing, only):
 def carry_out(program, references, job):
     name, extra = job
     begun = time.time()
-    rows = run(program, command_of(CASES[name], extra), 1)
+    try:
+        rows = run(program, command_of(CASES[name], extra), 1)
+    except RuntimeError as failure:
+        print(failure, flush=True)
+        return name, extra, [("no result", math.inf)], time.time() - begun
     return name, extra, pulls_of(CASES[name], rows, references[name]["values"]), time.time() - begun
 
 

@@ -133,7 +133,15 @@ typedef struct {
     double slope, alpha_slope; /* of the height and of log alpha, in log v */
     double error, v_error;     /* relative, of alpha and of v at the crossing */
     double doubt;              /* part of `error`: what the way from `at` to the crossing may be wrong by */
+    double start;              /* v where the branch begins */
 } crossing;
+
+/* v where the height is zero by the slopes, on the branch. */
+static double crossing_mean(const crossing *c)
+{
+    double v = c->at.v * exp(fmax(-0.5, fmin(0.5, -c->at.height / c->slope)));
+    return v < c->start ? v : sqrt(c->at.v * c->start);
+}
 
 /* Slopes by a straight line through points, which are noisy one by one. */
 static void fit_slopes(int n, const walk_point *point, crossing *c)
@@ -204,21 +212,21 @@ static stair_status solve_crossing(staircase *s, double v, crossing *c)
             if (!stair_branch_sharpen(s->b, s->point, c->error, precision)) return STAIR_OK;
             before.v = 0; /* of another rule */
         }
-        v *= exp(fmax(-0.5, fmin(0.5, -c->at.height / c->slope)));
+        v = crossing_mean(c);
     }
 }
 
 /* Solves the crossing and writes the step, from the last point along the slopes. */
-static stair_status cross(staircase *s, walk_point above, walk_point below)
+static stair_status cross(staircase *s, double start, walk_point above, walk_point below)
 {
-    crossing c = {0};
+    crossing c = {.start = start};
     STAIR_TRY(close_in(s, &above, &below, &c));
     stair_outer_rule rule = s->b->fine;
-    stair_status status =
-        solve_crossing(s, exp(log(above.v) + above.height / (above.height - below.height) * log(below.v / above.v)), &c);
+    double share = isfinite(above.height) ? above.height / (above.height - below.height) : 0.5; /* next to the start */
+    stair_status status = solve_crossing(s, exp(log(above.v) + share * log(below.v / above.v)), &c);
     s->b->fine = rule;
     STAIR_TRY(status);
-    walk_point here = {.v = c.at.v * exp(-c.at.height / c.slope),
+    walk_point here = {.v = crossing_mean(&c),
                        .alpha = exp(log(c.at.alpha) - c.alpha_slope / c.slope * c.at.height)};
     stair_step *step = new_step(s, STAIR_STEP_WEAK);
     if (step) {
@@ -319,7 +327,7 @@ static stair_status walk(staircase *s, double start, bool *found)
         if (now.alpha > s->top.alpha) s->top = now;
         if (!s->jumping && now.height > 0) {
             *found = true;
-            return was ? land(s) : cross(s, before, now);
+            return was ? land(s) : cross(s, start, before, now);
         }
         if (now.alpha > MOST_ALPHA) return STAIR_OK;
         before = now;
