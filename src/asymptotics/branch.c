@@ -299,14 +299,14 @@ static bool is_shrinking(const stair_branch *b, target_spec target)
     return values[0] < LOST && values[b->learned - 1] > LOST / 2;
 }
 
-static stair_status approach(stair_branch *b, stair_outer *outer, target_spec target, double tolerance,
-                             stair_branch_point *point)
+static stair_status approach(stair_branch *b, const stair_outer_rule *rule, stair_outer *outer, target_spec target,
+                             double tolerance, stair_branch_point *point)
 {
     history h = {.cells = b->learned * b->learned};
     map_value at;
     double next[STAIR_SQUARE];
     for (; point->steps < b->most_steps; point->steps++) {
-        STAIR_TRY(map_at(b, &b->coarse, outer, target, &at));
+        STAIR_TRY(map_at(b, rule, outer, target, &at));
         point->residual = at.residual;
         if (at.residual <= tolerance) return STAIR_OK;
         remember(&h, b->y, at.image);
@@ -487,6 +487,19 @@ static void add_shared_errors(stair_branch *b, const stair_outer *outer, target_
         point->q_error[i] = hypot(point->q_error[i], hypot(settled[i] - point->q[i], biased[i] - settled[i]));
 }
 
+/* Relative, on average over the learned directions. */
+static double error_of_f(const stair_branch *b, const stair_outer *outer, target_spec target)
+{
+    double level[STAIR_MOST_REPLICATES];
+    for (int r = 0; r < outer->replicates; r++) {
+        map_value at;
+        map_from(b, outer, r, target, &at);
+        level[r] = 0;
+        for (int i = 0; i < b->learned; i++) level[r] += at.image[i * (b->learned + 1)] / b->learned;
+    }
+    return stair_outer_spread(outer, level);
+}
+
 /* Errors of alpha and Q: each replicate has its own map, hence its own fixed point nearby.  By mean, where nothing is
  * close to unstable, Newton's step also brings the solution from the last evaluation to where its square is negligible. */
 static void spread(stair_branch *b, const stair_outer *outer, target_spec target, const newton *n,
@@ -513,6 +526,7 @@ static void spread(stair_branch *b, const stair_outer *outer, target_spec target
             square[i] += (q[i] - point->q[i]) * (q[i] - point->q[i]);
         }
     }
+    if (!target.by_mean) point->f_error = hypot(error_of_f(b, outer, target), outer->bias);
     double widen = outer->random ? stair_student(count) : 1; /* two grids: half their distance */
     point->alpha_error = hypot(stair_outer_spread(outer, point->alpha_by_replicate), hypot(outer->bias, point->doubt) * point->alpha);
     for (int i = 0; i < p * p; i++)
@@ -553,6 +567,19 @@ static stair_status look_up(stair_branch *b, double v, const stair_outer_rule *r
     return status;
 }
 
+/* Next to where a fixed point ends, the coarse rule may still have one that the full rule does not: that goes on by itself. */
+static stair_status go_on(stair_branch *b, stair_outer *outer, target_spec target, newton *n, stair_branch_point *point)
+{
+    point->steps = 0;
+    STAIR_TRY(approach(b, &b->fine, outer, target, b->tolerance, point));
+    if (has_left(b, target)) return STAIR_OK;
+    STAIR_TRY(differentiate(b, outer, target, n));
+    map_value at;
+    STAIR_TRY(map_at(b, &b->fine, outer, target, &at));
+    point->residual = at.residual;
+    return STAIR_OK;
+}
+
 static stair_status solve(stair_branch *b, target_spec target, bool fine, stair_branch_point *point)
 {
     stair_outer outer;
@@ -560,7 +587,7 @@ static stair_status solve(stair_branch *b, target_spec target, bool fine, stair_
     point->stop = STAIR_STOP_CONVERGED;
     if (target.by_mean && b->learned == 1) return look_up(b, target.value, fine ? &b->fine : &b->coarse, point);
     STAIR_TRY(stair_outer_create(b->context, b->model, b->kernel, b->fine.replicates, &outer));
-    stair_status status = approach(b, &outer, target, 10 * b->tolerance, point);
+    stair_status status = approach(b, &b->coarse, &outer, target, 10 * b->tolerance, point);
     if (status == STAIR_OK && is_shrinking(b, target)) {
         stair_branch_overlap(b, point->q);
         point->shrinking = true;
@@ -570,6 +597,8 @@ static stair_status solve(stair_branch *b, target_spec target, bool fine, stair_
     if (status == STAIR_OK && fine && !has_left(b, target)) {
         status = differentiate(b, &outer, target, &n);
         if (status == STAIR_OK) status = refine(b, &outer, target, &n, point);
+        if (status == STAIR_OK && point->residual > b->tolerance && !target.by_mean && !has_left(b, target))
+            status = go_on(b, &outer, target, &n, point);
     }
     stair_branch_overlap(b, point->q);
     if (status == STAIR_OK && !has_left(b, target)) {

@@ -35,6 +35,7 @@ typedef struct {
     bool random; /* replicates are independent, see expectation.h */
     double bias; /* relative error that all replicates may share, of f */
     double doubt; /* and of alpha, from the slopes it was settled with */
+    double f_error; /* at given alpha: relative error of f, on average over what is learned */
     double alpha, alpha_error, alpha_by_replicate[STAIR_MOST_REPLICATES];
     double q[STAIR_SQUARE], q_error[STAIR_SQUARE]; /* (P, P) */
     stair_leading leading; /* of F on what is not learned */

@@ -434,7 +434,7 @@ static stair_status run_batch(stair_context *context, outer_job *job)
     for (size_t i = 0; i < n; i++) {
         const double *feature = job->features + i * (size_t)job->width;
         for (int k = 0; k < all; k++) sum[k] += feature[k];
-        stair_controls_add(&job->controls, feature);
+        stair_controls_add(&job->controls, job->replicate, feature);
         job->out->inner += fmin(1, job->moments.error[i]) * job->weight[i];
         compare_parts(job, i, feature);
     }
@@ -461,11 +461,10 @@ static void finish(outer_job *job)
 {
     stair_outer *out = job->out;
     int all = job->controls.targets + job->controls.controls;
-    stair_controls_solve(&job->controls);
     for (int r = 0; r < out->replicates; r++) {
         double *sum = job->sums + (size_t)r * (size_t)all;
         for (int k = 0; k < all; k++) sum[k] /= (double)job->rule->points;
-        stair_controls_apply(&job->controls, sum, out->sample + (size_t)r * (size_t)out->count);
+        stair_controls_apply(&job->controls, r, sum, out->sample + (size_t)r * (size_t)out->count);
     }
     for (int k = 0; k < out->count; k++) {
         keep_or_drop(job, k);
@@ -582,7 +581,7 @@ static stair_status choose_controls(stair_context *context, outer_job *job)
                       stair_linear_create(context, job->model, &job->linear) == STAIR_OK;
     job->plain = job->p + 2;
     job->width = job->out->count + 2 * count_controls(job) + job->plain;
-    return stair_controls_create(context, job->out->count, count_controls(job), &job->controls);
+    return stair_controls_create(context, job->out->count, count_controls(job), job->out->replicates, &job->controls);
 }
 
 static stair_status sample(stair_context *context, const stair_model *model, const stair_outer_rule *rule, const double *q,

@@ -19,6 +19,9 @@
 #define INFORMED 1e-6
 #define MORE     2    /* times that the number of samples may be multiplied by four */
 #define SEED     0.05 /* overlap along a direction that has just become unstable */
+#define DOUBT    3.0  /* errors of f by which alpha has to be away from a jump to say on which side it is */
+#define FAR      0.1  /* the first look, relative, */
+#define NEARER   0.3  /* but no nearer to where perfect recovery becomes unstable than this part of the way */
 #define STEEP    3.0  /* overlap just above a step, in units of alpha / step - 1; attention has 1 to 2 */
 #define COARSER  7    /* times the precision is what the way is looked for with */
 #define COARSE_REPLICATES 4
@@ -209,11 +212,76 @@ static stair_status stays_perfect(stair_branch *b, double alpha, stair_branch_po
     return STAIR_OK;
 }
 
+/* Whether at `alpha` not everything is recovered; from nothing learned on where `again`, else from where b is. */
+static stair_status look_at_other_side(const stair_branch *b, double alpha, bool again, stair_branch_point *other)
+{
+    stair_branch *copy = malloc(sizeof *copy);
+    if (!copy) return stair_fail(b->context, STAIR_NO_MEMORY, "out of memory");
+    *copy = *b;
+    if (again) stair_branch_start(copy);
+    stair_status status = climb(copy, alpha, other);
+    free(copy);
+    return status;
+}
+
+/* alpha seems to be above a jump: looks below it, nearer and nearer, as long as the error of f that is found there leaves
+ * room.  What the last look found is the error. */
+static stair_status doubt_above(const stair_branch *b, double alpha, double least, stair_branch_point *point,
+                                stair_branch_point *other)
+{
+    int p = b->model->info.indices;
+    bool doubtful = true;
+    for (double below = fmax(least, alpha * (1 - FAR)); doubtful && below < alpha;) {
+        STAIR_TRY(look_at_other_side(b, below, true, other));
+        doubtful = other->stop == STAIR_STOP_CONVERGED;
+        double nearer = alpha * (1 - DOUBT * other->f_error);
+        if (!doubtful || nearer <= below * (1 + 1e-9)) break;
+        below = nearer;
+    }
+    for (int i = 0; i < p * p && doubtful; i++) point->q_error[i] = fabs(other->q[i] - (i % (p + 1) == 0));
+    point->random = other->random; /* how more samples would help */
+    point->grid = other->grid;
+    return STAIR_OK;
+}
+
+/* Overlaps may jump to perfect recovery.  Next to such a place the error of f decides on which side alpha is: the other
+ * side is looked at, at an alpha that differs by as much. */
+static stair_status doubt_jump(const stair_branch *b, double alpha, stair_branch_point *point)
+{
+    int p = b->model->info.indices;
+    stair_perfect limit;
+    if (b->model->info.prenoise > 0 || b->model->info.output_noisy || b->side > 0) return STAIR_OK;
+    STAIR_TRY(stair_perfect_find(b->context, b->model, &b->symmetry, 256, 2, b->fine.seed, &limit));
+    if (alpha <= limit.alpha) return STAIR_OK; /* it is reached continuously, or not yet */
+    stair_branch_point *other = malloc(sizeof *other);
+    if (!other) return stair_fail(b->context, STAIR_NO_MEMORY, "out of memory");
+    stair_status status;
+    if (point->stop == STAIR_STOP_PERFECT)
+        status = doubt_above(b, alpha, limit.alpha + NEARER * (alpha - limit.alpha), point, other);
+    else {
+        status = look_at_other_side(b, alpha * (1 + DOUBT * point->f_error), false, other);
+        bool lost = status == STAIR_OK && other->stop == STAIR_STOP_PERFECT;
+        for (int i = 0; i < p * p && status == STAIR_OK; i++) { /* if not lost, three errors have to reach that far */
+            double away = fabs(point->q[i] - (lost ? i % (p + 1) == 0 : other->q[i]));
+            point->q_error[i] = fmax(point->q_error[i], away / (lost ? 1 : DOUBT));
+        }
+    }
+    free(other);
+    return status;
+}
+
 static double worst(int p, const stair_branch_point *point)
 {
     double error = 0;
     for (int i = 0; i < p * p; i++) error = fmax(error, point->q_error[i]);
     return error;
+}
+
+static stair_status settle_at(stair_branch *b, double alpha, bool informed, stair_branch_point *point)
+{
+    STAIR_TRY(climb(b, alpha, point));
+    bool settled = point->stop == STAIR_STOP_CONVERGED || point->stop == STAIR_STOP_PERFECT;
+    return settled && !informed ? doubt_jump(b, alpha, point) : STAIR_OK;
 }
 
 static stair_status run(stair_branch *b, const stair_asymptotics_options *o, double alpha, bool informed,
@@ -233,13 +301,14 @@ static stair_status run(stair_branch *b, const stair_asymptotics_options *o, dou
     else if (b->side > 0)
         start_everywhere(b, 1 - fmin(0.5, b->side));
     STAIR_TRY(informed ? stays_perfect(b, alpha, point) : STAIR_OK);
-    if (point->stop != STAIR_STOP_PERFECT) STAIR_TRY(climb(b, alpha, point));
-    for (int round = 0; round < rounds && point->stop == STAIR_STOP_CONVERGED && worst(p, point) > precision; round++) {
+    if (point->stop != STAIR_STOP_PERFECT) STAIR_TRY(settle_at(b, alpha, informed, point));
+    for (int round = 0; round < rounds && worst(p, point) > precision; round++) {
         size_t points = b->fine.points; /* the error asked for was missed: more samples, from where we are */
         stair_branch_sharpen(b, point, worst(p, point), precision);
         b->coarse.points *= b->fine.points / points;
         b->fine.fineness *= 1.1;
-        STAIR_TRY(climb(b, alpha, point));
+        if (point->stop == STAIR_STOP_PERFECT) stair_branch_start(b);
+        STAIR_TRY(settle_at(b, alpha, informed, point));
     }
     for (int i = 0; i < p * p && point->stop == STAIR_STOP_PERFECT; i++) point->q[i] = i % (p + 1) == 0;
     for (int i = 0; i < p * p && point->stop == STAIR_STOP_ZERO; i++) point->q[i] = 0;

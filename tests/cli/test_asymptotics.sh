@@ -41,6 +41,41 @@ assert abs(r["bayes_Q"][0][0] - r["amp_Q"][0][0]) < 0.05
 PY
 pass "entropy JSON"
 
+# The table has S itself with its error, not a norm over the starts.
+"$STAIR" entropy $MODEL --alpha 0.3 --precision 0.01 >entropy.txt || fail "entropy table"
+$PYTHON - <<'PY' || fail "entropy table" "$(cat entropy.txt)"
+import json
+r = json.load(open("entropy.json"))["results"][1]
+head, row = [line.split() for line in open("entropy.txt") if not line.startswith("#")][:2]
+assert row[5] == "%.5f" % r["entropy"][0] and abs(r["bayes_entropy"] - r["entropy"][0]) < 1e-12, row
+assert abs(float(row[6]) - r["bayes_entropy_error"]) < 0.01 * r["bayes_entropy_error"], row
+assert 0 < r["bayes_entropy_error"] < 0.01 and 0 < r["bayes_Q_error"][0][0] < 0.01
+PY
+pass "entropy table"
+
+# What misses the precision asked for says so, and is there all the same.
+ROUGH="--samples 256 --precision 1e-3"
+expect "evolve misses its precision" 3 'above --precision 0.001.*raise --samples' "$STAIR" evolve attention:layers=1,tokens=3 --alpha 0.2 $ROUGH
+grep -q converged stdout || fail "a rough overlap is printed" "$(cat stdout)"
+expect "threshold misses its precision" 3 'above --precision 0.001.*raise --samples' "$STAIR" threshold attention:layers=2,tokens=3 --steps 1 $ROUGH
+grep -q weak stdout || fail "a rough threshold is printed" "$(cat stdout)"
+expect "entropy misses its precision" 3 'above --precision 0.001.*raise --samples' "$STAIR" entropy attention:layers=1,tokens=3 --alpha 0.2 $ROUGH
+"$STAIR" threshold attention:layers=2,tokens=3 --set skip=1,2 --steps 1 $ROUGH --out rough.json >/dev/null 2>stderr
+[ $? -eq 3 ] || fail "a rough grid" "$(cat stderr)"
+grep -q '2 of 2' stderr || fail "a rough grid counts its models" "$(cat stderr)"
+[ "$($PYTHON -c 'import json; print(len(json.load(open("rough.json"))["results"]))')" = 2 ] || fail "a rough grid is written whole"
+[ ! -e rough.json.state ] || fail "a rough grid is done: no checkpoint"
+pass "a rough grid is written whole"
+
+# y = z^2 jumps at 1.128: many alphas are not read off a curve that would lead past it.
+"$STAIR" evolve square --alpha 1.0:1.2:0.0166 --from uninformed --precision 0.02 --json >jump.json || fail "alphas around a jump"
+$PYTHON - <<'PY' || fail "alphas around a jump" "$(cat jump.json)"
+import json
+for x in json.load(open("jump.json"))["results"]:
+    assert (x["stop"] == "perfect") == (x["alpha"] > 1.1285), x
+PY
+pass "alphas around a jump"
+
 # A run that is killed between points goes on to the same bytes.
 ARGS="evolve $MODEL --alpha 0.2:0.45:0.01 --from uninformed --precision 0.002 --quiet"
 "$STAIR" $ARGS --out whole.json >/dev/null || fail "the whole run"
