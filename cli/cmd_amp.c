@@ -98,6 +98,7 @@ static stair_status predict(amp_job *job, const stair_gamp_options *how, amp_the
     }
     stair_gamp_theory_options points = stair_gamp_theory_defaults();
     points.points = (int)(request->options.samples / points.replicates);
+    points.seed = how->seed;
     status = stair_gamp_theory(request->context, request->model, how, &points, count, memory, memory + size,
                                memory + 2 * size, memory + 3 * size);
     /* what is compared with theory is the overlap with the teacher */

@@ -22,7 +22,8 @@
 #define NOISY_DOUBT      0.1  /* and of such a one */
 #define LEAST_LOG        -60.0
 #define LOST             -16.0 /* log Qhat of a direction that no longer counts as learned */
-#define LINEAR           0.1   /* times the tolerance: squares of a residual that Newton's step takes care of */
+#define COARSE_TOLERANCE 100.0 /* times the tolerance is enough on the way */
+#define LINEAR           1.0   /* times the tolerance: squares of a residual that Newton's step takes care of */
 #define MIDDLE           8     /* times fewer samples, to come close to the solution of the full rule */
 #define FEWER_NODES      4     /* and hidden nodes */
 #define FINER            1.2   /* fineness from grid to grid at Q = 0 */
@@ -587,7 +588,7 @@ static stair_status solve(stair_branch *b, target_spec target, bool fine, stair_
     point->stop = STAIR_STOP_CONVERGED;
     if (target.by_mean && b->learned == 1) return look_up(b, target.value, fine ? &b->fine : &b->coarse, point);
     STAIR_TRY(stair_outer_create(b->context, b->model, b->kernel, b->fine.replicates, &outer));
-    stair_status status = approach(b, &b->coarse, &outer, target, 10 * b->tolerance, point);
+    stair_status status = approach(b, &b->coarse, &outer, target, COARSE_TOLERANCE * b->tolerance, point);
     if (status == STAIR_OK && is_shrinking(b, target)) {
         stair_branch_overlap(b, point->q);
         point->shrinking = true;
@@ -607,7 +608,7 @@ static stair_status solve(stair_branch *b, target_spec target, bool fine, stair_
         else
             settle_quickly(b, &outer, target, point);
         stair_operator_leading(&outer, &b->symmetry, b->rest, &point->leading);
-        if (point->residual > (fine ? 1 : 10) * b->tolerance) point->stop = STAIR_STOP_ITERATIONS;
+        if (point->residual > (fine ? 1 : COARSE_TOLERANCE) * b->tolerance) point->stop = STAIR_STOP_ITERATIONS;
     } else if (status == STAIR_OK)
         point->stop = stair_branch_least(b) > 0.5 ? STAIR_STOP_ZERO : STAIR_STOP_PERFECT;
     stair_outer_destroy(&outer);

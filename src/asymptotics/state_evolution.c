@@ -101,7 +101,7 @@ void stair_branch_prepare(stair_branch *b, stair_context *context, const stair_m
     b->coarse.nodes = b->coarse.nodes > 4 * LEAST_NODES ? b->coarse.nodes / 4 : LEAST_NODES;
     if (stair_hidden_nodes_random(model)) b->coarse.fineness = NOISY_FINENESS;
     b->side = o->side;
-    b->tolerance = o->tolerance > 0 ? o->tolerance : 0.1 * o->precision;
+    b->tolerance = o->tolerance > 0 ? o->tolerance : 0.01 * o->precision;
     b->perfect = o->perfect;
     b->most_steps = o->max_iterations;
     stair_branch_start(b);
@@ -177,7 +177,7 @@ static stair_status climb(stair_branch *b, double alpha, stair_branch_point *poi
     if (b->learned)
         STAIR_TRY(stair_branch_at_alpha(b, alpha, point));
     else
-        STAIR_TRY(stair_branch_at_zero(b, fmin(1e-3, 0.1 * b->tolerance), point));
+        STAIR_TRY(stair_branch_at_zero(b, fmin(1e-3, b->tolerance), point));
     for (;;) {
         steps += point->steps;
         if (point->shrinking) {
