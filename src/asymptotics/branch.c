@@ -609,8 +609,10 @@ static stair_status solve(stair_branch *b, target_spec target, bool fine, stair_
             settle_quickly(b, &outer, target, point);
         stair_operator_leading(&outer, &b->symmetry, b->rest, &point->leading);
         if (point->residual > (fine ? 1 : COARSE_TOLERANCE) * b->tolerance) point->stop = STAIR_STOP_ITERATIONS;
-    } else if (status == STAIR_OK)
+    } else if (status == STAIR_OK) {
+        note_rule(&outer, point);
         point->stop = stair_branch_least(b) > 0.5 ? STAIR_STOP_ZERO : STAIR_STOP_PERFECT;
+    }
     stair_outer_destroy(&outer);
     return status;
 }

@@ -58,7 +58,8 @@ typedef struct {
     double root_q[SQUARE], root_v[SQUARE], cov[SQUARE]; /* sqrt(Q), sqrt(V + prenoise), V */
     bool flat[STAIR_MAX_INDICES];                       /* rows of sqrt(Q) that are zero */
     stair_subspace rest;
-    stair_denoiser denoiser;
+    stair_denoiser denoiser, ignorant; /* the second: nothing known, for rule->relative */
+    double *nothing, unit[SQUARE];     /* its omega (batch, P, M) and covariance: zeros and the identity */
     stair_linear linear;
     double root[SQUARE], inverse[SQUARE];  /* (V + prenoise)^1/2 and ^-1/2 */
     double expected[STAIR_MAX_INDICES];    /* of `told`, this replicate's estimate */
@@ -68,7 +69,7 @@ typedef struct {
     size_t batch; /* samples of the batch */
     double *labels, *omega, *drawn, *weight; /* one batch; drawn (P, M): Z of each sample */
     double *told;                    /* (batch, P): by a linear label at omega */
-    stair_denoised moments;
+    stair_denoised moments, before;  /* by either denoiser */
     double *features;                /* (batch, width): targets, controls, sizes of controls, `plain` of the whole */
     double *sums;                    /* (replicates, targets + controls) */
     int width, plain;                /* plain: f_ii, trace of the operator and log Z without the correction for random nodes, */
@@ -165,7 +166,10 @@ static void root(int n, const double *a, double shift, double *out)
 static void prepare(outer_job *job, const double *q)
 {
     int p = job->p;
-    for (int i = 0; i < p * p; i++) job->cov[i] = (i % (p + 1) == 0) - q[i];
+    for (int i = 0; i < p * p; i++) {
+        job->unit[i] = i % (p + 1) == 0;
+        job->cov[i] = job->unit[i] - q[i];
+    }
     root(p, q, 0, job->root_q);
     root(p, job->cov, job->model->info.prenoise, job->root_v);
     double wide_cov[SQUARE];
@@ -367,6 +371,18 @@ static void pick_plain(const outer_job *job, const double *f, double *out)
     out[p + 1] = f[half];
 }
 
+/* Takes log Z of the same label when nothing is known out of that of sample n. */
+static void make_relative(const outer_job *job, size_t n, double *feature)
+{
+    int half = job->p * (job->p + 1) / 2;
+    double *whole = feature + job->width - 1;
+    for (int k = 0; k < job->ignorant.parts; k++) {
+        double logz = job->before.logz[stair_denoised_at(&job->ignorant, &job->before, n, k)];
+        feature[half] -= job->weight[n] * stair_denoiser_share(&job->ignorant, k) * logz;
+        if (k == 0) *whole -= logz;
+    }
+}
+
 static void sample_features(const outer_job *job, size_t n, double *feature)
 {
     int p = job->p, pm = p * job->m, parts = job->denoiser.parts, controls = job->controls.controls;
@@ -383,6 +399,7 @@ static void sample_features(const outer_job *job, size_t n, double *feature)
         for (int c = all; c < sized && k == 0; c++) feature[c] = weight * part[c];
         if (k == 0) pick_plain(job, part, feature + all + controls);
     }
+    if (job->rule->relative) make_relative(job, n, feature);
     for (int c = 0; job->linear_too && c < p; c++) {
         double told = job->told[n * (size_t)p + (size_t)c];
         feature[last + c] = weight * (told - job->expected[c]);
@@ -430,6 +447,9 @@ static stair_status run_batch(stair_context *context, outer_job *job)
     STAIR_TRY(stair_parallel(context, blocks, draw_block, job));
     STAIR_TRY(stair_denoiser_evaluate(context, &job->denoiser, (uint64_t)job->replicate * job->rule->points + job->first, n,
                                       job->labels, job->omega, job->drawn, &job->moments));
+    if (job->rule->relative)
+        STAIR_TRY(stair_denoiser_evaluate(context, &job->ignorant, (uint64_t)job->replicate * job->rule->points + job->first, n,
+                                          job->labels, job->nothing, job->drawn, &job->before));
     STAIR_TRY(stair_parallel(context, blocks, feature_block, job));
     for (size_t i = 0; i < n; i++) {
         const double *feature = job->features + i * (size_t)job->width;
@@ -477,12 +497,25 @@ static void finish(outer_job *job)
     out->logz_bias = stair_bias_left((job->corrected[job->p + 1] - job->whole[job->p + 1]) / samples);
 }
 
+/* Moments of n samples from `at` on; returns what is behind them. */
+static double *place_moments(const outer_job *job, size_t n, double *at, stair_denoised *moments)
+{
+    size_t pm = (size_t)(job->p * job->m), parts = STAIR_HIDDEN_PARTS;
+    moments->anchors = at;
+    moments->error = moments->anchors + n * (size_t)job->m;
+    moments->logz = moments->error + n;
+    moments->g = moments->logz + n * parts;
+    moments->dg = moments->g + n * parts * pm;
+    return moments->dg + n * parts * pm * pm;
+}
+
 static stair_status allocate(stair_context *context, outer_job *job, double **memory)
 {
     size_t n = job->rule->points < BATCH ? job->rule->points : BATCH, p = (size_t)job->p, pm = p * (size_t)job->m;
     size_t all = (size_t)(job->controls.targets + job->controls.controls), k = (size_t)job->model->info.label_size;
     size_t parts = STAIR_HIDDEN_PARTS, width = (size_t)job->width;
-    size_t batch = k + 2 + 2 * pm + p + (size_t)job->m + parts * (1 + pm + pm * pm) + width;
+    size_t moments = 1 + (size_t)job->m + parts * (1 + pm + pm * pm), twice = job->rule->relative ? 1 : 0;
+    size_t batch = k + 1 + 2 * pm + p + moments + twice * (moments + pm) + width;
     double *at = *memory = calloc(n * batch + all * (size_t)job->out->replicates + 2 * (size_t)job->plain, sizeof(double));
     if (!at) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
     job->labels = at;
@@ -490,12 +523,11 @@ static stair_status allocate(stair_context *context, outer_job *job, double **me
     job->drawn = job->omega + n * pm;
     job->weight = job->drawn + n * pm;
     job->told = job->weight + n;
-    job->moments.anchors = job->told + n * p;
-    job->moments.error = job->moments.anchors + n * (size_t)job->m;
-    job->moments.logz = job->moments.error + n;
-    job->moments.g = job->moments.logz + n * parts;
-    job->moments.dg = job->moments.g + n * parts * pm;
-    job->features = job->moments.dg + n * parts * pm * pm;
+    job->features = place_moments(job, n, job->told + n * p, &job->moments);
+    if (twice) {
+        job->nothing = place_moments(job, n, job->features, &job->before);
+        job->features = job->nothing + n * pm;
+    }
     job->sums = job->features + n * width;
     job->whole = job->sums + all * (size_t)job->out->replicates;
     job->corrected = job->whole + job->plain;
@@ -507,10 +539,14 @@ static stair_status renew_denoiser(stair_context *context, outer_job *job)
 {
     const stair_outer_rule *rule = job->rule;
     if (job->replicate && !stair_denoiser_is_random(&job->denoiser)) return STAIR_OK;
-    stair_denoiser_destroy(&job->denoiser);
     size_t nodes = rule->nodes / FEWER_NODES > LEAST_NODES ? rule->nodes / FEWER_NODES : LEAST_NODES;
-    return stair_denoiser_create(context, job->model, &rule->channel, job->cov, WHOLE * rule->fineness,
-                                 nodes, rule->seed + 1000 * (uint64_t)job->replicate, &job->denoiser);
+    for (int k = 0; k < (rule->relative ? 2 : 1); k++) {
+        stair_denoiser *denoiser = k ? &job->ignorant : &job->denoiser;
+        stair_denoiser_destroy(denoiser);
+        STAIR_TRY(stair_denoiser_create(context, job->model, &rule->channel, k ? job->unit : job->cov, WHOLE * rule->fineness,
+                                        nodes, rule->seed + 1000 * (uint64_t)job->replicate, denoiser));
+    }
+    return STAIR_OK;
 }
 
 static size_t told_points(const outer_job *job)
@@ -602,6 +638,7 @@ static stair_status sample(stair_context *context, const stair_model *model, con
     if (status == STAIR_OK) status = allocate(context, job, &memory);
     if (status == STAIR_OK) status = run_all(context, job);
     stair_denoiser_destroy(&job->denoiser);
+    stair_denoiser_destroy(&job->ignorant);
     stair_controls_destroy(&job->controls);
     free(memory);
     free(job);

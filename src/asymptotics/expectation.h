@@ -14,6 +14,7 @@
 
 typedef struct {
     bool sampled;    /* never a grid of labels, though it would fit */
+    bool relative;   /* samples: log Z is less that of the same label when nothing is known */
     double fineness; /* of grids and of hidden nodes: 1 for errors of about 1e-4; 0: samples and the channel alone */
     size_t nodes;    /* hidden nodes of half a rule, where they are a lattice */
     size_t points;   /* lattice points of one replicate, a power of two */

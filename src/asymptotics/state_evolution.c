@@ -150,11 +150,11 @@ static void start_everywhere(stair_branch *b, double rest)
     stair_branch_place(b, q);
 }
 
-/* A direction that grew from zero and shrank again: its overlap is below what the samples resolve, and the seed it was
- * given bounds it. */
-static void blur(int p, stair_branch_point *point)
+/* Directions x (P, P) that grew from zero and shrank again: their overlap is below what the samples resolve, and the seed
+ * they were given bounds it. */
+static void blur(int p, const double *x, stair_branch_point *point)
 {
-    double top = 0, *x = point->leading.x;
+    double top = 0;
     for (int i = 0; i < p; i++) top = fmax(top, x[i * (p + 1)]);
     for (int i = 0; i < p * p && top > 0; i++) point->q_error[i] = fmax(point->q_error[i], SEED * fabs(x[i]) / top);
 }
@@ -174,6 +174,7 @@ static stair_status climb(stair_branch *b, double alpha, stair_branch_point *poi
 {
     int steps = 0, p = b->model->info.indices;
     bool let_go = false, grown = false;
+    double first[STAIR_SQUARE] = {0}; /* what was learned from nothing */
     if (b->learned)
         STAIR_TRY(stair_branch_at_alpha(b, alpha, point));
     else
@@ -191,13 +192,15 @@ static stair_status climb(stair_branch *b, double alpha, stair_branch_point *poi
             break;
         }
         if (let_go) {
-            blur(p, point);
+            blur(p, point->leading.x, point);
             break;
         }
         grown = true;
+        if (!b->learned) memcpy(first, point->leading.x, sizeof first);
         stair_branch_learn(b, point->leading.x, SEED);
         STAIR_TRY(stair_branch_at_alpha(b, alpha, point));
     }
+    if (point->stop == STAIR_STOP_ZERO) blur(p, first, point);
     point->steps = steps;
     return STAIR_OK;
 }
@@ -307,7 +310,7 @@ static stair_status run(stair_branch *b, const stair_asymptotics_options *o, dou
         stair_branch_sharpen(b, point, worst(p, point), precision);
         b->coarse.points *= b->fine.points / points;
         b->fine.fineness *= 1.1;
-        if (point->stop == STAIR_STOP_PERFECT) stair_branch_start(b);
+        if (point->stop != STAIR_STOP_CONVERGED) stair_branch_start(b);
         STAIR_TRY(settle_at(b, alpha, informed, point));
     }
     for (int i = 0; i < p * p && point->stop == STAIR_STOP_PERFECT; i++) point->q[i] = i % (p + 1) == 0;
