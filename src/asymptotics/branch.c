@@ -24,6 +24,9 @@
 #define LOST             -16.0 /* log Qhat of a direction that no longer counts as learned */
 #define COARSE_TOLERANCE 100.0 /* times the tolerance is enough on the way */
 #define LINEAR           1.0   /* times the tolerance: squares of a residual that Newton's step takes care of */
+#define MOST_STALE       0.3   /* change of log Qhat, */
+#define MOST_GAIN        8.0   /* or largest response to a change of f, beyond which a Jacobian is taken anew */
+#define SMALL            0.1   /* change of log Qhat over which Q is linear in it */
 #define MIDDLE           8     /* times fewer samples, to come close to the solution of the full rule */
 #define FEWER_NODES      4     /* and hidden nodes */
 #define FINER            1.2   /* fineness from grid to grid at Q = 0 */
@@ -195,6 +198,11 @@ typedef struct {
     double residual; /* largest change */
 } map_value;
 
+static int most_replicates(const stair_branch *b)
+{
+    return b->fine.replicates > b->coarse.replicates ? b->fine.replicates : b->coarse.replicates;
+}
+
 static stair_status evaluate(stair_branch *b, const stair_outer_rule *rule, stair_outer *outer)
 {
     double q[STAIR_SQUARE];
@@ -356,18 +364,18 @@ static void choose_directions(const stair_branch *b, newton *n)
     }
 }
 
-static stair_status differentiate(stair_branch *b, stair_outer *outer, target_spec target, newton *n)
+static stair_status differentiate(stair_branch *b, const stair_outer_rule *rule, stair_outer *outer, target_spec target, newton *n)
 {
     int cells = b->learned * b->learned;
     map_value base, moved;
     double y[STAIR_SQUARE], matrix[STAIR_MAX_INDICES * STAIR_MAX_INDICES];
     choose_directions(b, n);
     memcpy(y, b->y, sizeof y);
-    STAIR_TRY(map_at(b, &b->coarse, outer, target, &base));
+    STAIR_TRY(map_at(b, rule, outer, target, &base));
     double step = outer->random ? NOISY_DIFFERENCE : DIFFERENCE;
     for (int k = 0; k < n->count; k++) {
         for (int c = 0; c < cells; c++) b->y[c] = y[c] + step * n->direction[k][c];
-        STAIR_TRY(map_at(b, &b->coarse, outer, target, &moved));
+        STAIR_TRY(map_at(b, rule, outer, target, &moved));
         memcpy(b->y, y, sizeof y);
         n->slope[k] = log(moved.alpha / base.alpha) / step;
         for (int i = 0; i < n->count; i++) {
@@ -440,16 +448,15 @@ static stair_status refine(stair_branch *b, stair_outer *outer, target_spec targ
     return polish(b, &b->fine, outer, target, n, point);
 }
 
-/* Where Newton leads from the last evaluation, by the map of replicate r (or their mean): y, and alpha is returned. */
-static double settle(const stair_branch *b, const stair_outer *outer, int r, target_spec target, const newton *n, double *y)
+/* Newton's step from the last evaluation, by the map of replicate r (or their mean), and the alpha it leads to. */
+static double settle(const stair_branch *b, const stair_outer *outer, int r, target_spec target, const newton *n, double *step)
 {
     int cells = b->learned * b->learned;
-    double step[STAIR_SQUARE], slope = 0;
+    double slope = 0;
     map_value at;
     map_from(b, outer, r, target, &at);
     newton_step(b, n, at.image, step);
     for (int i = 0; i < n->count; i++) slope += n->slope[i] * dot(cells, n->direction[i], step);
-    for (int c = 0; c < cells; c++) y[c] = b->y[c] + fmax(-1, fmin(1, step[c]));
     return target.by_mean ? at.alpha * exp(slope) : target.value;
 }
 
@@ -473,19 +480,33 @@ static void overlap_at(stair_branch *b, const double *y, double *q)
     memcpy(b->y, kept, size);
 }
 
+/* Change of Q (P, P) by a step of y, to first order: next to a step of the staircase y is uncertain by more than one, and
+ * overlaps are small. */
+static void overlap_change(stair_branch *b, const double *step, double *change)
+{
+    int p = b->model->info.indices, cells = b->learned * b->learned;
+    double here[STAIR_SQUARE], moved[STAIR_SQUARE], most = 0;
+    for (int c = 0; c < cells; c++) most = fmax(most, fabs(step[c]));
+    double part = most > SMALL ? SMALL / most : 1;
+    for (int c = 0; c < cells; c++) moved[c] = b->y[c] + part * step[c];
+    overlap_at(b, moved, change);
+    stair_branch_overlap(b, here);
+    for (int i = 0; i < p * p; i++) change[i] = (change[i] - here[i]) / part;
+}
+
 /* At given alpha: what is left of the residual, and what a bias of f does, move the fixed point. */
 static void add_shared_errors(stair_branch *b, const stair_outer *outer, target_spec target, const newton *n,
                               stair_branch_point *point)
 {
     int cells = b->model->info.indices * b->model->info.indices;
-    double y[STAIR_SQUARE], settled[STAIR_SQUARE], biased[STAIR_SQUARE];
-    settle(b, outer, -1, target, n, y);
-    overlap_at(b, y, settled);
+    double step[STAIR_SQUARE], settled[STAIR_SQUARE], biased[STAIR_SQUARE];
+    settle(b, outer, -1, target, n, step);
+    overlap_change(b, step, settled);
     target.value *= 1 + outer->bias;
-    settle(b, outer, -1, target, n, y);
-    overlap_at(b, y, biased);
+    settle(b, outer, -1, target, n, step);
+    overlap_change(b, step, biased);
     for (int i = 0; i < cells; i++)
-        point->q_error[i] = hypot(point->q_error[i], hypot(settled[i] - point->q[i], biased[i] - settled[i]));
+        point->q_error[i] = fmin(1, hypot(point->q_error[i], hypot(settled[i], biased[i] - settled[i])));
 }
 
 /* Relative, on average over the learned directions. */
@@ -507,31 +528,31 @@ static void spread(stair_branch *b, const stair_outer *outer, target_spec target
                    stair_branch_point *point)
 {
     int p = b->model->info.indices, count = outer->replicates;
-    double y[STAIR_SQUARE], q[STAIR_SQUARE], sum[STAIR_SQUARE] = {0}, square[STAIR_SQUARE] = {0};
+    double y[STAIR_SQUARE], step[STAIR_SQUARE], change[STAIR_SQUARE], sum[STAIR_SQUARE] = {0}, square[STAIR_SQUARE] = {0};
+    memcpy(y, b->y, sizeof y);
     note_rule(outer, point);
     point->doubt = 0;
     if (target.by_mean) {
         double evaluated = point->alpha;
-        point->alpha = settle(b, outer, -1, target, n, y);
+        point->alpha = settle(b, outer, -1, target, n, step);
+        for (int c = 0; c < b->learned * b->learned; c++) y[c] += fmax(-1, fmin(1, step[c]));
         point->residual *= point->residual;
         point->doubt = (outer->random ? NOISY_DOUBT : SLOPE_DOUBT) * fabs(log(point->alpha / evaluated)) + point->residual;
         overlap_at(b, y, point->q);
-    } else
-        memcpy(y, b->y, sizeof y);
+    }
     for (int r = 0; r < count; r++) {
-        double moved[STAIR_SQUARE];
-        point->alpha_by_replicate[r] = settle(b, outer, r, target, n, moved);
-        overlap_at(b, moved, q);
+        point->alpha_by_replicate[r] = settle(b, outer, r, target, n, step);
+        overlap_change(b, step, change);
         for (int i = 0; i < p * p; i++) {
-            sum[i] += q[i] - point->q[i];
-            square[i] += (q[i] - point->q[i]) * (q[i] - point->q[i]);
+            sum[i] += change[i];
+            square[i] += change[i] * change[i];
         }
     }
     if (!target.by_mean) point->f_error = hypot(error_of_f(b, outer, target), outer->bias);
     double widen = outer->random ? stair_student(count) : 1; /* two grids: half their distance */
     point->alpha_error = hypot(stair_outer_spread(outer, point->alpha_by_replicate), hypot(outer->bias, point->doubt) * point->alpha);
     for (int i = 0; i < p * p; i++)
-        point->q_error[i] = widen * sqrt(fmax(0, square[i] - sum[i] * sum[i] / count) / (count - 1) / count);
+        point->q_error[i] = fmin(1, widen * sqrt(fmax(0, square[i] - sum[i] * sum[i] / count) / (count - 1) / count));
     if (!target.by_mean) add_shared_errors(b, outer, target, n, point);
     memcpy(b->y, y, sizeof y);
 }
@@ -555,7 +576,7 @@ static stair_status look_up(stair_branch *b, double v, const stair_outer_rule *r
 {
     target_spec target = {.by_mean = true, .value = v};
     stair_outer outer;
-    STAIR_TRY(stair_outer_create(b->context, b->model, b->kernel, b->fine.replicates, &outer));
+    STAIR_TRY(stair_outer_create(b->context, b->model, b->kernel, most_replicates(b), &outer));
     b->y[0] = log(1 / v - 1);
     stair_branch_overlap(b, point->q);
     stair_status status = evaluate(b, rule, &outer);
@@ -568,13 +589,27 @@ static stair_status look_up(stair_branch *b, double v, const stair_outer_rule *r
     return status;
 }
 
-/* Next to where a fixed point ends, the coarse rule may still have one that the full rule does not: that goes on by itself. */
-static stair_status go_on(stair_branch *b, stair_outer *outer, target_spec target, newton *n, stair_branch_point *point)
+/* Whether the Jacobian at `coarse` (d, d) is not that of where the full rule has led: overlaps are elsewhere, or the map is
+ * nearly neutral, and its slope matters. */
+static bool jacobian_is_stale(const stair_branch *b, const newton *n, const double *coarse)
 {
-    point->steps = 0;
-    STAIR_TRY(approach(b, &b->fine, outer, target, b->tolerance, point));
-    if (has_left(b, target)) return STAIR_OK;
-    STAIR_TRY(differentiate(b, outer, target, n));
+    double moved = 0, gain = 0;
+    for (int c = 0; c < b->learned * b->learned; c++) moved = fmax(moved, fabs(b->y[c] - coarse[c]));
+    for (int i = 0; i < n->count * n->count; i++) gain = fmax(gain, fabs(n->inverse[i]));
+    return moved > MOST_STALE || gain > MOST_GAIN;
+}
+
+/* The full rule at given alpha.  Next to where a fixed point ends, the coarse rule may still have one that the full rule does
+ * not: that goes on by itself.  Leaves the map of the full rule and a Jacobian that the errors can rely on. */
+static stair_status settle_in(stair_branch *b, stair_outer *outer, target_spec target, newton *n, const double *coarse,
+                              stair_branch_point *point)
+{
+    if (point->residual > b->tolerance) {
+        point->steps = 0;
+        STAIR_TRY(approach(b, &b->fine, outer, target, b->tolerance, point));
+    }
+    if (has_left(b, target) || !jacobian_is_stale(b, n, coarse)) return STAIR_OK;
+    STAIR_TRY(differentiate(b, &b->fine, outer, target, n));
     map_value at;
     STAIR_TRY(map_at(b, &b->fine, outer, target, &at));
     point->residual = at.residual;
@@ -587,7 +622,7 @@ static stair_status solve(stair_branch *b, target_spec target, bool fine, stair_
     newton n;
     point->stop = STAIR_STOP_CONVERGED;
     if (target.by_mean && b->learned == 1) return look_up(b, target.value, fine ? &b->fine : &b->coarse, point);
-    STAIR_TRY(stair_outer_create(b->context, b->model, b->kernel, b->fine.replicates, &outer));
+    STAIR_TRY(stair_outer_create(b->context, b->model, b->kernel, most_replicates(b), &outer));
     stair_status status = approach(b, &b->coarse, &outer, target, COARSE_TOLERANCE * b->tolerance, point);
     if (status == STAIR_OK && is_shrinking(b, target)) {
         stair_branch_overlap(b, point->q);
@@ -596,10 +631,12 @@ static stair_status solve(stair_branch *b, target_spec target, bool fine, stair_
         return STAIR_OK;
     }
     if (status == STAIR_OK && fine && !has_left(b, target)) {
-        status = differentiate(b, &outer, target, &n);
+        double coarse[STAIR_SQUARE];
+        memcpy(coarse, b->y, sizeof coarse);
+        status = differentiate(b, &b->coarse, &outer, target, &n);
         if (status == STAIR_OK) status = refine(b, &outer, target, &n, point);
-        if (status == STAIR_OK && point->residual > b->tolerance && !target.by_mean && !has_left(b, target))
-            status = go_on(b, &outer, target, &n, point);
+        if (status == STAIR_OK && !target.by_mean && !has_left(b, target))
+            status = settle_in(b, &outer, target, &n, coarse, point);
     }
     stair_branch_overlap(b, point->q);
     if (status == STAIR_OK && !has_left(b, target)) {
@@ -649,7 +686,7 @@ stair_status stair_branch_at_zero(stair_branch *b, double precision, stair_branc
     double q[STAIR_SQUARE] = {0};
     memset(point, 0, sizeof *point);
     point->stop = STAIR_STOP_CONVERGED;
-    STAIR_TRY(stair_outer_create(b->context, b->model, b->kernel, b->fine.replicates, &outer));
+    STAIR_TRY(stair_outer_create(b->context, b->model, b->kernel, most_replicates(b), &outer));
     stair_status status;
     if (stair_point_fibre_fits(b->context, b->model))
         status = stair_point_fibre_evaluate(b->context, b->model, &b->fine.channel, b->rest, &outer);

@@ -7,8 +7,8 @@
 
 #include "core/matrix.h"
 
-#define LEAST_SPREAD 1e-9 /* of a control, relative to the terms it is the difference of: less is their rounding */
-#define LEAST_VALUE  1e-9 /* eigenvalues of the correlations below are combinations that do not vary */
+#define LEAST_SPREAD 1e-6 /* of a control, relative to the terms it is the difference of: less is rounding, also of slopes */
+#define LEAST_VALUE  1e-8 /* eigenvalues of the correlations below are combinations that do not vary */
 
 /* Doubles that one replicate has: total, sum, size, cross. */
 static size_t group_size(const stair_controls *c)

@@ -383,6 +383,18 @@ static void make_relative(const outer_job *job, size_t n, double *feature)
     }
 }
 
+/* What a linear label tells, less its mean.  Of a row that it tells nothing of only the rounding of the others is left: the
+ * size is that of all rows together, in units of this one's variance. */
+static void linear_controls(const outer_job *job, const double *told, double weight, double *out, double *size)
+{
+    double all = 0;
+    for (int i = 0; i < job->p; i++) all += fabs(told[i]) * (job->cov[i * (job->p + 1)] + job->model->info.prenoise);
+    for (int i = 0; i < job->p; i++) {
+        out[i] = weight * (told[i] - job->expected[i]);
+        size[i] = weight * all / (job->cov[i * (job->p + 1)] + job->model->info.prenoise);
+    }
+}
+
 static void sample_features(const outer_job *job, size_t n, double *feature)
 {
     int p = job->p, pm = p * job->m, parts = job->denoiser.parts, controls = job->controls.controls;
@@ -400,11 +412,7 @@ static void sample_features(const outer_job *job, size_t n, double *feature)
         if (k == 0) pick_plain(job, part, feature + all + controls);
     }
     if (job->rule->relative) make_relative(job, n, feature);
-    for (int c = 0; job->linear_too && c < p; c++) {
-        double told = job->told[n * (size_t)p + (size_t)c];
-        feature[last + c] = weight * (told - job->expected[c]);
-        feature[sized + c] = weight * fabs(told);
-    }
+    if (job->linear_too) linear_controls(job, job->told + n * (size_t)p, weight, feature + last, feature + sized);
     feature[all - 1] = weight - 1;
     feature[all + controls - 1] = 1;
 }

@@ -18,7 +18,7 @@
 #define RATIO     0.55  /* and from point to point */
 #define LAST_MEAN 3e-5  /* where v counts as zero */
 #define MOST_ALPHA 1e3  /* no step is looked for beyond */
-#define SLACK     3e-3  /* by which alpha(v) may fall before it counts as a fold */
+#define SLACK     3e-3  /* by which alpha(v) may fall, at least, before it counts as a fold */
 #define SECANT    4     /* steps towards a crossing, with either rule */
 #define WIDE      0.02  /* of log v: slopes of noisy maps are not taken between points closer than that */
 #define SLOPES    0.3   /* relative error of such slopes */
@@ -302,11 +302,11 @@ static void begin_at_top(const staircase *s, double error, stair_step *step)
 /* A jump lands where more is already unstable: that is learned at the same alpha. */
 static stair_status land(staircase *s)
 {
-    stair_step *step = new_step(s, STAIR_STEP_WEAK);
     double error;
+    STAIR_TRY(refine_top(s, &error));
+    stair_step *step = new_step(s, STAIR_STEP_WEAK);
     if (!step) return STAIR_OK;
     describe(s, step);
-    STAIR_TRY(refine_top(s, &error));
     begin_at_top(s, error, step);
     return STAIR_OK;
 }
@@ -323,11 +323,13 @@ static stair_status walk(staircase *s, double start, bool *found)
             return stair_fail(s->b->context, STAIR_NOT_CONVERGED, "no fixed point with mean 1 - Q = %g; residual %.2g", v,
                               s->point->residual);
         bool was = s->jumping;
-        s->jumping = now.alpha < s->top.alpha * (1 - SLACK) || (was && now.alpha < s->top.alpha);
+        double noise = fmax(SLACK, s->point->alpha_error / s->point->alpha);
+        s->jumping = now.alpha < s->top.alpha * (1 - noise) || (was && now.alpha < s->top.alpha);
         if (now.alpha > s->top.alpha) s->top = now;
         if (!s->jumping && now.height > 0) {
             *found = true;
-            return was ? land(s) : cross(s, start, before, now);
+            stair_status status = was ? land(s) : STAIR_NOT_CONVERGED;
+            return status == STAIR_NOT_CONVERGED ? cross(s, start, before, now) : status; /* no fold, or it was noise */
         }
         if (now.alpha > MOST_ALPHA) return STAIR_OK;
         before = now;
@@ -352,7 +354,9 @@ static stair_status last_step(staircase *s, double end_alpha)
     for (int i = 0; i < model->info.indices; i++) step->overlap[i] = 1;
     if (s->top.alpha > end_alpha * (1 + SLACK) && s->top.v > 10 * LAST_MEAN) {
         double error;
-        STAIR_TRY(refine_top(s, &error));
+        stair_status status = refine_top(s, &error);
+        if (status == STAIR_NOT_CONVERGED) return STAIR_OK; /* noise, no fold */
+        STAIR_TRY(status);
         if (s->top.alpha * (1 - 3 * error) <= limit.alpha) return STAIR_OK;
         begin_at_top(s, error, step);
     }

@@ -97,7 +97,7 @@ void stair_branch_prepare(stair_branch *b, stair_context *context, const stair_m
     b->fine.fineness = fmax(b->fine.fineness, HONEST_FINENESS);
     if (o->points) b->fine.points = power_of_two((double)o->points / o->replicates);
     b->coarse = rule_for(o, fmin(0.1, fmax(SCOUT, COARSER * o->precision)),
-                         o->replicates < COARSE_REPLICATES ? o->replicates : COARSE_REPLICATES);
+                         COARSE_REPLICATES);
     b->coarse.nodes = b->coarse.nodes > 4 * LEAST_NODES ? b->coarse.nodes / 4 : LEAST_NODES;
     if (stair_hidden_nodes_random(model)) b->coarse.fineness = NOISY_FINENESS;
     b->side = o->side;
@@ -168,6 +168,13 @@ static void doubt_stability(int p, double alpha, stair_branch_point *point)
         point->q_error[i] = fmin(1, hypot(point->q_error[i], STEEP * growth * fabs(x[i]) / top));
 }
 
+/* No fixed point was found: overlaps are known to no better than the size of a first step. */
+static void never_settled(int p, stair_branch_point *point)
+{
+    for (int i = 0; i < p; i++)
+        if (point->q[i * (p + 1)] > 0) point->q_error[i * (p + 1)] = fmax(point->q_error[i * (p + 1)], SEED);
+}
+
 /* Learns until nothing more is unstable, or what is was let go already: the rules for zero and for small overlaps have
  * different errors and need not agree right at a step. */
 static stair_status climb(stair_branch *b, double alpha, stair_branch_point *point)
@@ -187,6 +194,7 @@ static stair_status climb(stair_branch *b, double alpha, stair_branch_point *poi
             STAIR_TRY(stair_branch_at_alpha(b, alpha, point));
             continue;
         }
+        if (point->stop == STAIR_STOP_ITERATIONS) never_settled(p, point);
         if (!b->kernel || point->stop == STAIR_STOP_ITERATIONS || !(alpha * point->leading.value > 1)) {
             if (b->kernel) doubt_stability(p, alpha, point);
             break;
