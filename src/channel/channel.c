@@ -235,6 +235,7 @@ static stair_status evaluate_sample(stair_context *local, const channel_job *job
         return stair_fail(local, STAIR_UNSUPPORTED, "method '%s' does not fit this model: %d hidden dimensions",
                           job->options->method, f->dim);
     best.logz = NAN; /* what no rule fills in must not be that of the sample before */
+    for (size_t k = 0; k < size * size; k++) best.g[k % size] = best.dg[k] = NAN;
     w->sample = job->first + i;
     f->visited = 0;
     w->halved = false;
@@ -245,7 +246,7 @@ static stair_status evaluate_sample(stair_context *local, const channel_job *job
         /* sampling seldom gets below this, whatever the precision asked for */
         if (result.converged || (k + 1 < count && rules[k + 1] == STAIR_RULE_SAMPLING && error < SAMPLING_FLOOR)) break;
     }
-    if (!isfinite(best.logz))
+    if (!isfinite(best.logz) && job->method < 0)
         return stair_fail(local, STAIR_UNSUPPORTED, "the posterior given this label could not be integrated");
     stair_canonical_undo(job->model, &canonical, best.g, best.dg, r->g ? r->g + i * size : w->first.g,
                          r->dg ? r->dg + i * size * size : w->first.dg);

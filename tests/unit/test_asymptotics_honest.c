@@ -70,6 +70,58 @@ static void no_curve_over_a_jump(void **state)
     stair_model_destroy(&model);
 }
 
+/* Next to the jump at 1.128471 noise decides on which side alpha is: the error has to say so.  0.832: at 3e-4. */
+static void either_side_of_a_jump(void **state)
+{
+    (void)state;
+    static const double alphas[] = {1.128, 1.1295}, truth[] = {0.832, 1};
+    stair_model *model = open_model("square");
+    stair_asymptotics_options how = stair_asymptotics_defaults();
+    double q, error;
+    stair_evolution result = {.q = &q, .q_error = &error};
+    how.points = 1024;
+    for (how.seed = 1; how.seed <= 6; how.seed++)
+        for (int k = 0; k < 2; k++) {
+            stair_status status = stair_evolve(context, model, &how, alphas[k], false, NULL, &result);
+            assert_true(status == STAIR_OK || status == STAIR_NOT_CONVERGED);
+            assert_close(q, truth[k], 3 * hypot(error, 2e-3));
+        }
+    stair_model_destroy(&model);
+}
+
+/* Just above the first step, at 0.5, overlaps are smaller than what few samples resolve; 0.00521 at 3e-4. */
+static void small_overlaps(void **state)
+{
+    (void)state;
+    stair_model *model = open_model("square");
+    stair_asymptotics_options how = stair_asymptotics_defaults();
+    double q, error;
+    stair_evolution result = {.q = &q, .q_error = &error};
+    how.precision = 0.01;
+    for (how.seed = 1; how.seed <= 6; how.seed++) {
+        stair_status status = stair_evolve(context, model, &how, 0.5125, false, NULL, &result);
+        assert_true(status == STAIR_OK || status == STAIR_NOT_CONVERGED);
+        assert_close(q, 0.00521, 3 * error);
+    }
+    stair_model_destroy(&model);
+}
+
+/* The third step of three layers follows on the second at once, and noisy points next to each other say little of slopes.
+ * 1.0924(7) at 3e-3, two seeds. */
+static void third_step_of_three_layers(void **state)
+{
+    (void)state;
+    stair_model *model = open_model("attention:layers=3,skip=2");
+    stair_asymptotics_options how = stair_asymptotics_defaults();
+    stair_step list[4];
+    int count;
+    how.precision = 1e-2;
+    assert_int_equal(stair_threshold(context, model, &how, 3, 4, list, &count), STAIR_OK);
+    assert_int_equal(count, 3);
+    assert_close(list[2].alpha, 1.0924, 3 * hypot(list[2].error, 7e-4));
+    stair_model_destroy(&model);
+}
+
 /* Two replicates know little of their own error; 0.4395(2) by 16 of them at 1e-3. */
 static void two_replicates(void **state)
 {
@@ -143,6 +195,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(curve_beyond_its_last_node),
         cmocka_unit_test(no_curve_over_a_jump),
+        cmocka_unit_test(either_side_of_a_jump),
+        cmocka_unit_test(small_overlaps),
+        cmocka_unit_test(third_step_of_three_layers),
         cmocka_unit_test(two_replicates),
         cmocka_unit_test(sampled_posteriors),
         cmocka_unit_test(a_missed_precision_is_said),

@@ -245,7 +245,7 @@ static void averages_agree_with_the_channel(void **state)
     stair_outer nodes, channel;
     double q[9] = {0, 0, 0, 0, 0.8, 0, 0, 0, 0.8}, first[3] = {1, 0, 0};
     stair_outer_rule rule = {.fineness = 0.9,
-                             .points = 8,
+                             .points = 32,
                              .replicates = 8,
                              .widening = 1.2,
                              .seed = 1,

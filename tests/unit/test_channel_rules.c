@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "core/rng.h"
+
 /* Both rules at the same points; where their errors are above 5 % it says nothing. */
 static void agree(const char *spec, const char *one, const char *other, double precision, double low)
 {
@@ -63,6 +65,50 @@ static void a_rule_that_does_not_fit_is_refused(void **state)
     channel_case_close(&c);
 }
 
+/* Posteriors of a rotation by samples: |dg|^2 by independent halves has no bias, that of the whole has that of its noise.  At
+ * omega = 0, V = 1 rotations are uniform and dg = S/P - 1, S the scores. */
+enum { HALVED = 400, P = 3, M = 4, PM = P * M };
+
+/* |dg|^2 of one sample by its halves, and by the whole, both less the exact one. */
+static void excess(const double *z, const double *dg, const double *half_dg, double *halves, double *whole)
+{
+    *halves = *whole = 0;
+    for (int a = 0; a < PM; a++)
+        for (int b = 0; b < PM; b++) {
+            double score = 0;
+            for (int p = 0; p < P; p++) score += z[p * M + a % M] * z[p * M + b % M];
+            double exact = a / M == b / M ? score / P - (a == b) : 0;
+            *halves += half_dg[a * PM + b] * half_dg[(PM + a) * PM + b] - exact * exact;
+            *whole += dg[a * PM + b] * dg[a * PM + b] - exact * exact;
+        }
+}
+
+static void halves_are_independent(void **state)
+{
+    static double half_logz[2 * HALVED], half_g[2 * HALVED * PM], half_dg[2 * HALVED * PM * PM];
+    channel_case c = channel_case_open("attention:layers=1,tokens=4,rank=3", HALVED);
+    stair_channel_options o = stair_channel_defaults();
+    double unit[P * P] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, part[2][HALVED], mean[2] = {0, 0}, square = 0;
+    (void)state;
+    channel_case_draw(&c, 0.5, 5);
+    memset(c.omega, 0, sizeof(double) * HALVED * PM);
+    for (uint64_t i = 0; i < HALVED; i++) stair_rng_normals(3, STAIR_RNG_POINTS, i, PM, c.z + i * PM);
+    assert_int_equal(stair_model_forward(c.context, c.model, HALVED, c.z, c.label), STAIR_OK);
+    o.precision = 1; /* the first round is enough */
+    stair_channel_result r = {
+        .logz = c.logz, .g = c.g, .dg = c.dg, .half_logz = half_logz, .half_g = half_g, .half_dg = half_dg};
+    assert_int_equal(stair_channel_evaluate(c.context, c.model, &o, 0, HALVED, c.label, c.omega, 1, unit, &r), STAIR_OK);
+    for (size_t i = 0; i < HALVED; i++) {
+        excess(c.z + i * PM, c.dg + i * PM * PM, half_dg + 2 * i * PM * PM, &part[0][i], &part[1][i]);
+        for (int k = 0; k < 2; k++) mean[k] += part[k][i] / HALVED;
+    }
+    for (int i = 0; i < HALVED; i++) square += (part[0][i] - mean[0]) * (part[0][i] - mean[0]);
+    double error = sqrt(square) / HALVED;
+    assert_close(mean[0], 0, 4 * error);
+    assert_true(mean[1] > 6 * error);
+    channel_case_close(&c);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -71,6 +117,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(lattice_and_nested),
         cmocka_unit_test(rules_for_noise_on_y),
         cmocka_unit_test(a_rule_that_does_not_fit_is_refused),
+        cmocka_unit_test(halves_are_independent),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -85,6 +85,7 @@ static void noise_leaves_a_shoulder(void **state)
     (void)state;
     channel_case_draw(&c, 0.1, 1);
     channel_case_evaluate(&c, 1e-4, "lattice");
+    int told = 0;
     for (size_t i = 0; i < c.n; i++) {
         double mass = 0, mean = 0, w = c.omega[i], v = c.cov[i];
         for (double z = -8; z < 8; z += step) {
@@ -93,8 +94,11 @@ static void noise_leaves_a_shoulder(void **state)
             mean += p * z;
         }
         double g = (mean / mass - w) / v;
+        if (isinf(c.error[i])) continue; /* the lattice alone may give up */
+        told++;
         assert_close(c.g[i], g, 3 * c.error[i] * fabs(g) + 1e-9 / v);
     }
+    assert_true(told > 40);
     channel_case_close(&c);
 }
 
