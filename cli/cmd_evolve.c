@@ -205,7 +205,8 @@ const cli_command command_evolve = {
                "mean), Gibbs (twice Bayes), weights (1 - |Q|^2/P).  --side gives side information lambda.\n"
                "From 12 values of alpha on, points are read off the branches between the steps, each solved\n"
                "at a few places, those of the informed start only if the last branch ends in perfect recovery;\n"
-               "where a branch folds back every alpha is solved.\n",
+               "where a branch folds back every alpha is solved.  Exit 3 where an overlap has a larger error than\n"
+               "--precision; docs/calibration.md says what errors mean.\n",
     .examples = "stair evolve attention:layers=2,skip=1 --alpha 0.2:1.2:0.1\n"
                 "stair evolve attention:layers=2 --alpha 0.5 --set skip=0.5,1,2 --from uninformed --json\n",
     .options = names,

@@ -154,6 +154,7 @@ const cli_command command_threshold = {
     .details = "alpha is samples per dimension, each with its error.  A weak step is where alpha times the\n"
                "leading eigenvalue of the weak-recovery operator passes 1 on the branch already learned;\n"
                "`direction` is the diagonal of its eigenvector, `overlap` that of Q where the step begins.\n"
+               "Exit 3 where a step has a larger relative error than --precision; it is printed all the same.\n"
                "--set skip=0.5,1,2 makes a grid; with --out finished points are kept in FILE.state and --resume\n"
                "goes on from there.\n",
     .examples = "stair threshold attention:layers=2,skip=1\n"

@@ -190,7 +190,7 @@ static void errors_know_the_error_of_the_overlap(void **state)
     stair_model_destroy(&model);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(curve_beyond_its_last_node),
@@ -203,5 +203,6 @@ int main(void)
         cmocka_unit_test(a_missed_precision_is_said),
         cmocka_unit_test(errors_know_the_error_of_the_overlap),
     };
+    if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, open_context, close_context);
 }
