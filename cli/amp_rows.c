@@ -482,7 +482,8 @@ stair_status amp_note_runs(cli_report *report, const stair_gamp_result *result, 
     stair_status status = summarise(report->request->context, result, theory, s);
     for (int i = 0; i < shown(p) && status == STAIR_OK; i++) {
         int d = i * (p + 1);
-        report_note(report, "M%d%d over %d run%s: %.4f", i + 1, i + 1, result->runs, result->runs > 1 ? "s" : "", s->m[d]);
+        report_note(report, "M%d%d over %d run%s: %.4f", i + 1, i + 1, result->runs,
+                    result->runs > 1 ? "s" : "", s->m[d]);
         if (result->runs > 1) report_note(report, " +- %.4f", s->m_error[d]);
         if (theory->count > 1)
             report_note(report, "; state evolution after %d iterations", theory->count - 1);

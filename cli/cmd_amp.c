@@ -105,8 +105,9 @@ static stair_status predict(amp_job *job, const stair_gamp_options *how, amp_the
     theory->q = memory + 2 * size;
     theory->q_error = memory + 3 * size;
     if (status == STAIR_OK)
-        status = stair_errors_at(request->context, request->model, &asymptotics, theory->q + size - (size_t)(p * p),
-                                 theory->q_error + size - (size_t)(p * p), &theory->errors);
+        status = stair_errors_at(request->context, request->model, &asymptotics,
+                                 theory->q + size - (size_t)(p * p), theory->q_error + size - (size_t)(p * p),
+                                 &theory->errors);
     return status;
 }
 

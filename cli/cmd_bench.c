@@ -167,13 +167,14 @@ static stair_status run(cli_request *request)
 {
     cli_report *report;
     int failed = 0, k = 0;
-    const char *word = request->parse.count ? request->parse.words[0] : benches[0].name, *known[BENCHES + 1] = {NULL};
+    const char *word = request->parse.count ? request->parse.words[0] : benches[0].name,
+               *known[BENCHES + 1] = {NULL};
     for (int i = 0; i < BENCHES; i++) known[i] = benches[i].name;
     while (k < BENCHES && strcmp(word, benches[k].name)) k++;
     if (k == BENCHES) {
         const char *near = stair_closest(word, known);
-        return stair_fail(request->context, STAIR_BAD_INPUT, "unknown benchmark '%.80s'; did you mean %s?", word,
-                          near ? near : benches[0].name);
+        return stair_fail(request->context, STAIR_BAD_INPUT, "unknown benchmark '%.80s'; did you mean %s?",
+                          word, near ? near : benches[0].name);
     }
     STAIR_TRY(report_open(request, benches[k].columns, benches[k].count, &report));
     STAIR_TRY(report_close(&report, benches[k].run(request, report, &failed)));
@@ -193,9 +194,11 @@ const cli_command command_bench = {
                "from machine to machine; `exps needed` counts the integrand's own and `ratio` says how far\n"
                "the cost is from it.  `curves` times the curves of overlaps, which takes ten minutes.\n"
                "For amp, times of one iteration are split into products with\n"
-               "X, drawing X, denoising and the rest (processor seconds), and reading X alone is timed beside.  The\n"
+               "X, drawing X, denoising and the rest (processor seconds), and reading X alone is timed "
+               "beside.  The\n"
                "exit status is 1 when an error or a limit is missed.\n",
-    .examples = "stair bench channel\nstair bench channel --points 64 --json\nstair bench staircase\nstair bench curves --threads 2\nstair bench amp --threads 2\n",
+    .examples = "stair bench channel\nstair bench channel --points 64 --json\nstair bench staircase\nstair "
+                "bench curves --threads 2\nstair bench amp --threads 2\n",
     .options = names,
     .most_words = 1,
     .defaults = defaults,

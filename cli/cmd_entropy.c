@@ -33,20 +33,40 @@ enum {
 static const double between[STARTS] = {0, 1, 0.3, 0.7};
 
 typedef struct {
-    double alpha, hard, best, entropy[STARTS], error[STARTS]; /* then Bayes Q, AMP Q and their errors (P, P) */
+    double alpha, hard, best, entropy[STARTS],
+        error[STARTS]; /* then Bayes Q, AMP Q and their errors (P, P) */
 } point_head;
 
-static void defaults(cli_options *o) { asymptotics_defaults(o); }
+static void defaults(cli_options *o)
+{
+    asymptotics_defaults(o);
+}
 
 static void fill_columns(int p, bool grid, cli_column *c)
 {
-    c[MODEL] = (cli_column){.name = "model", .heading = "model", .kind = CELL_TEXT, .width = 120, .where = grid ? IN_ALL : 0};
+    c[MODEL] = (cli_column){
+        .name = "model", .heading = "model", .kind = CELL_TEXT, .width = 120, .where = grid ? IN_ALL : 0};
     c[ALPHA] = (cli_column){.name = "alpha", .heading = "alpha", .where = IN_ALL, .digits = 5, .fixed = true};
-    c[BAYES_Q] = (cli_column){.name = "bayes_Q", .heading = "|Q| Bayes", .where = IN_ALL, .digits = 5, .fixed = true, .rank = 2, .shape = {p, p}};
-    c[BAYES_Q_ERROR] = (cli_column){.name = "bayes_Q_error", .heading = "error", .where = IN_ALL, .rank = 2, .shape = {p, p}};
-    c[AMP_Q] = (cli_column){.name = "amp_Q", .heading = "|Q| AMP", .where = IN_ALL, .digits = 5, .fixed = true, .rank = 2, .shape = {p, p}};
-    c[AMP_Q_ERROR] = (cli_column){.name = "amp_Q_error", .heading = "error", .where = IN_ALL, .rank = 2, .shape = {p, p}};
-    c[LARGEST] = (cli_column){.name = "bayes_entropy", .heading = "S - S(0)", .where = IN_ALL, .digits = 5, .fixed = true};
+    c[BAYES_Q] = (cli_column){.name = "bayes_Q",
+                              .heading = "|Q| Bayes",
+                              .where = IN_ALL,
+                              .digits = 5,
+                              .fixed = true,
+                              .rank = 2,
+                              .shape = {p, p}};
+    c[BAYES_Q_ERROR] = (cli_column){
+        .name = "bayes_Q_error", .heading = "error", .where = IN_ALL, .rank = 2, .shape = {p, p}};
+    c[AMP_Q] = (cli_column){.name = "amp_Q",
+                            .heading = "|Q| AMP",
+                            .where = IN_ALL,
+                            .digits = 5,
+                            .fixed = true,
+                            .rank = 2,
+                            .shape = {p, p}};
+    c[AMP_Q_ERROR] =
+        (cli_column){.name = "amp_Q_error", .heading = "error", .where = IN_ALL, .rank = 2, .shape = {p, p}};
+    c[LARGEST] = (cli_column){
+        .name = "bayes_entropy", .heading = "S - S(0)", .where = IN_ALL, .digits = 5, .fixed = true};
     c[LARGEST_ERROR] = (cli_column){.name = "bayes_entropy_error", .heading = "error", .where = IN_ALL};
     c[ENTROPY] = (cli_column){.name = "entropy", .where = IN_DATA, .rank = 1, .shape = {STARTS}};
     c[ENTROPY_ERROR] = (cli_column){.name = "entropy_error", .where = IN_DATA, .rank = 1, .shape = {STARTS}};
@@ -78,8 +98,8 @@ static stair_status follow(const entropy_job *job, int s, double precision, doub
     int p = stair_model_describe(job->model).indices;
     for (int i = 0; i < p; i++) from[i * (p + 1)] = between[s];
     how.precision = precision;
-    stair_status status =
-        stair_evolve(job->request->context, job->model, &how, job->alpha, s == 1, s > 1 ? from : NULL, &result);
+    stair_status status = stair_evolve(job->request->context, job->model, &how, job->alpha, s == 1,
+                                       s > 1 ? from : NULL, &result);
     return status == STAIR_NOT_CONVERGED && result.stop != STAIR_STOP_ITERATIONS ? STAIR_OK : status;
 }
 
@@ -91,8 +111,10 @@ static int known_as(size_t cells, int s, double *const *found, double noise)
     return s;
 }
 
-/* Starts between lead to one of the two ends nearly always: a look tells, and only what is new is solved in full. */
-static stair_status find_all(const entropy_job *job, double *const *q, double *const *error, point_head *head, int *same)
+/* Starts between lead to one of the two ends nearly always: a look tells, and only what is new is solved in
+ * full. */
+static stair_status find_all(const entropy_job *job, double *const *q, double *const *error, point_head *head,
+                             int *same)
 {
     stair_asymptotics_options how = asymptotics_wanted(&job->request->options);
     for (int s = 0; s < STARTS; s++) {
@@ -103,14 +125,16 @@ static stair_status find_all(const entropy_job *job, double *const *q, double *c
         same[s] = known_as(job->cells, s, q, fmax(4 * noise, 3 * precision));
         if (same[s] == s && s > 1) STAIR_TRY(follow(job, s, how.precision, q[s], error[s]));
         if (same[s] == s)
-            STAIR_TRY(stair_entropy_at(job->request->context, job->model, &how, job->alpha, q[s], &head->entropy[s], &head->error[s]));
+            STAIR_TRY(stair_entropy_at(job->request->context, job->model, &how, job->alpha, q[s],
+                                       &head->entropy[s], &head->error[s]));
         head->entropy[s] = head->entropy[same[s]];
         head->error[s] = head->error[same[s]];
     }
     return STAIR_OK;
 }
 
-/* The fixed points, their entropies, and which is largest: one that is larger by its error alone does not count. */
+/* The fixed points, their entropies, and which is largest: one that is larger by its error alone does not
+ * count. */
 static stair_status compute(cli_request *request, const stair_model *model, double alpha, double *row)
 {
     point_head *head = (point_head *)row;
@@ -127,7 +151,9 @@ static stair_status compute(cli_request *request, const stair_model *model, doub
     head->alpha = alpha;
     stair_status status = find_all(&job, q, error, head, same);
     for (int s = 1; s < STARTS && status == STAIR_OK; s++)
-        if (same[s] == s && head->entropy[s] > head->entropy[best] + DOUBT * hypot(head->error[s], head->error[best])) best = s;
+        if (same[s] == s &&
+            head->entropy[s] > head->entropy[best] + DOUBT * hypot(head->error[s], head->error[best]))
+            best = s;
     head->hard = best != 0;
     head->best = best;
     const double *parts[4] = {q[best], q[0], error[best], error[0]};
@@ -136,8 +162,9 @@ static stair_status compute(cli_request *request, const stair_model *model, doub
     return status;
 }
 
-/* Where, as alpha grows along the rows of one model, something is first known (k = 0), or first by message passing (k = 1):
- * between two neighbours of the list, NAN where it ends before.  |Q| below NOTHING counts as none. */
+/* Where, as alpha grows along the rows of one model, something is first known (k = 0), or first by message
+ * passing (k = 1): between two neighbours of the list, NAN where it ends before.  |Q| below NOTHING counts as
+ * none. */
 static void find_threshold(const cli_grid *grid, size_t from, size_t count, int p, int k, double *range)
 {
     double below = -INFINITY, above = INFINITY;
@@ -158,7 +185,8 @@ static void find_threshold(const cli_grid *grid, size_t from, size_t count, int 
 }
 
 /* The rows of one model, once they are all there. */
-static stair_status write_model(const cli_request *request, const cli_grid *grid, size_t m, cli_report *report)
+static stair_status write_model(const cli_request *request, const cli_grid *grid, size_t m,
+                                cli_report *report)
 {
     static const char *const what[] = {"information-theoretic", "algorithmic"};
     size_t count = request->options.alpha.count, p = (size_t)stair_model_describe(request->model).indices;
@@ -185,7 +213,8 @@ static stair_status write_model(const cli_request *request, const cli_grid *grid
     }
     for (int k = 0; k < 2; k++)
         if (isfinite(range[k][0]))
-            report_note(report, "The %s threshold lies between alpha = %g and %g.\n", what[k], range[k][0], range[k][1]);
+            report_note(report, "The %s threshold lies between alpha = %g and %g.\n", what[k], range[k][0],
+                        range[k][1]);
     return STAIR_OK;
 }
 
@@ -232,7 +261,8 @@ static stair_status run(cli_request *request)
     cli_grid grid;
     STAIR_TRY(stair_asymptotics_check(request->context, &how));
     if (!o->alpha.count) return stair_fail(request->context, STAIR_BAD_INPUT, "entropy needs --alpha LIST");
-    STAIR_TRY(grid_open(request, o->alpha.count, sizeof(point_head) / sizeof(double) + 4 * (size_t)(p * p), &grid));
+    STAIR_TRY(
+        grid_open(request, o->alpha.count, sizeof(point_head) / sizeof(double) + 4 * (size_t)(p * p), &grid));
     fill_columns(p, grid.models > 1, columns);
     stair_status status = grid_report(&grid, columns, COLUMNS, &report);
     if (status == STAIR_OK) {
@@ -244,8 +274,9 @@ static stair_status run(cli_request *request)
     size_t rough = status == STAIR_OK ? count_rough(&grid, o->precision, (size_t)(p * p)) : 0;
     grid_close(&grid, status == STAIR_OK);
     if (rough)
-        return stair_fail(request->context, STAIR_NOT_CONVERGED, "%zu points have errors above --precision %g; %s", rough,
-                          o->precision, o->samples ? "raise --samples" : "set --samples, or a larger --precision");
+        return stair_fail(request->context, STAIR_NOT_CONVERGED,
+                          "%zu points have errors above --precision %g; %s", rough, o->precision,
+                          o->samples ? "raise --samples" : "set --samples, or a larger --precision");
     return status;
 }
 
@@ -255,12 +286,15 @@ const cli_command command_entropy = {
     .name = "entropy",
     .words = "MODEL",
     .summary = "Free entropy at its extrema, the Bayes-optimal overlap, and hard phases",
-    .details = "`entropy` is S - S(0) at the fixed points from no knowledge, from full knowledge and from overlaps\n"
-               "0.3 and 0.7; the Bayes-optimal overlap is where S is largest (by more than three errors), and learning\n"
-               "is hard where message passing stays at another.  The table has S there.  S of perfect recovery without noise is infinite, null in JSON.\n"
-               "information_threshold and algorithmic_threshold (below the table, and in the data): the two\n"
-               "values of the list between which something can first be known, and first be found by message\n"
-               "passing.\n",
+    .details =
+        "`entropy` is S - S(0) at the fixed points from no knowledge, from full knowledge and from overlaps\n"
+        "0.3 and 0.7; the Bayes-optimal overlap is where S is largest (by more than three errors), and "
+        "learning\n"
+        "is hard where message passing stays at another.  The table has S there.  S of perfect recovery "
+        "without noise is infinite, null in JSON.\n"
+        "information_threshold and algorithmic_threshold (below the table, and in the data): the two\n"
+        "values of the list between which something can first be known, and first be found by message\n"
+        "passing.\n",
     .examples = "stair entropy attention:layers=2,skip=1 --alpha 0.3,0.6,0.9\n"
                 "stair entropy attention:layers=2 --alpha 0.1:0.3:0.05\n",
     .options = names,

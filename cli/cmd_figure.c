@@ -43,7 +43,8 @@ static void choose_alphas(figure_job *job)
     int n = 0;
     at[n++] = 0;
     for (int k = 0; k < job->step_count && isfinite(job->steps[k].alpha); k++) {
-        double here = job->steps[k].alpha, next = k + 1 < job->step_count ? job->steps[k + 1].alpha : INFINITY;
+        double here = job->steps[k].alpha,
+               next = k + 1 < job->step_count ? job->steps[k + 1].alpha : INFINITY;
         if (here > at[n - 1]) at[n++] = here;
         bool last = job->steps[k].kind == STAIR_STEP_PERFECT, known = isfinite(next);
         if (!known) next = (last ? 1.15 : 1.6) * here;
@@ -55,8 +56,8 @@ static void choose_alphas(figure_job *job)
     job->point_count = n;
 }
 
-/* What the staircase itself says: nothing below the first step, the overlap where a step begins, everything above perfect
- * recovery. */
+/* What the staircase itself says: nothing below the first step, the overlap where a step begins, everything
+ * above perfect recovery. */
 static bool known_overlap(const figure_job *job, double alpha, double *q, double *error)
 {
     int p = job->info.indices;
@@ -72,8 +73,8 @@ static bool known_overlap(const figure_job *job, double alpha, double *q, double
     return true;
 }
 
-static stair_status one_point(figure_job *job, int i, const stair_asymptotics_options *how, const stair_curve *curve,
-                              const double *from, double *q, bool *usable)
+static stair_status one_point(figure_job *job, int i, const stair_asymptotics_options *how,
+                              const stair_curve *curve, const double *from, double *q, bool *usable)
 {
     stair_context *context = job->request->context;
     int p = job->info.indices;
@@ -110,7 +111,8 @@ static stair_status compute(figure_job *job, cli_progress *progress)
     if (status != STAIR_OK && (status != STAIR_NOT_CONVERGED || !job->step_count)) return status;
     choose_alphas(job);
     stair_curve *curve = NULL;
-    status = stair_curve_create(job->request->context, job->model, &how, job->alpha[job->point_count - 1], &curve);
+    status =
+        stair_curve_create(job->request->context, job->model, &how, job->alpha[job->point_count - 1], &curve);
     if (status == STAIR_UNSUPPORTED) status = STAIR_OK; /* every alpha is solved */
     for (int i = 0; i < job->point_count && status == STAIR_OK; i++) {
         progress_stage(progress, 0.3 + 0.7 * i / job->point_count, 0.7 / job->point_count, 1);
@@ -132,9 +134,11 @@ static stair_status write_csv(figure_job *job)
     fprintf(out.file, ",bayes,bayes_error,plugin,plugin_error,weights\n");
     for (int i = 0; i < job->point_count; i++) {
         fprintf(out.file, "%.17g", job->alpha[i]);
-        for (int k = 0; k < job->info.indices; k++) fprintf(out.file, ",%.17g,%.3g", job->q[i][k], job->q_error[i][k]);
+        for (int k = 0; k < job->info.indices; k++)
+            fprintf(out.file, ",%.17g,%.3g", job->q[i][k], job->q_error[i][k]);
         const stair_errors *e = &job->errors[i];
-        fprintf(out.file, ",%.17g,%.3g,%.17g,%.3g,%.17g\n", e->bayes, e->bayes_error, e->plugin, e->plugin_error, e->weights);
+        fprintf(out.file, ",%.17g,%.3g,%.17g,%.3g,%.17g\n", e->bayes, e->bayes_error, e->plugin,
+                e->plugin_error, e->weights);
     }
     return stair_atomic_commit(context, &out);
 }
@@ -146,8 +150,12 @@ static void mark_steps(const figure_job *job, FILE *to)
     for (int k = 0; k < job->step_count; k++) {
         double alpha = job->steps[k].alpha;
         if (!isfinite(alpha)) continue;
-        fprintf(to, "set arrow from first %.17g, graph 0 to first %.17g, graph 1 nohead back dt 3 lc rgb '#999999'\n", alpha, alpha);
-        fprintf(to, "set label '%.4g' at first %.17g, graph 1.03 center textcolor rgb '#555555'\n", alpha, alpha);
+        fprintf(
+            to,
+            "set arrow from first %.17g, graph 0 to first %.17g, graph 1 nohead back dt 3 lc rgb '#999999'\n",
+            alpha, alpha);
+        fprintf(to, "set label '%.4g' at first %.17g, graph 1.03 center textcolor rgb '#555555'\n", alpha,
+                alpha);
     }
 }
 
@@ -159,19 +167,26 @@ static void write_script(const figure_job *job, FILE *to)
         fprintf(to, pass ? "set terminal pdfcairo size 5in,3.4in font 'Helvetica,11'\n"
                          : "set terminal pngcairo size 1500,1020 font 'Helvetica,26' linewidth 2\n");
         fprintf(to, "set output '%s/staircase.%s'\n", job->folder, pass ? "pdf" : "png");
-        fprintf(to, "set datafile separator ','\nset key at graph 0.02, graph 0.93 left top Left reverse samplen 2 opaque\nset border 3\n"
-                    "set tics nomirror out\nset xlabel 'samples per dimension {/Symbol a} = N/D'\nset ylabel 'overlap, error'\n"
-                    "set xrange [0:%.17g]\nset yrange [0:1.02]\nset ytics 0.2\nset style fill transparent solid 0.25 noborder\n",
+        fprintf(to,
+                "set datafile separator ','\nset key at graph 0.02, graph 0.93 left top Left reverse samplen "
+                "2 opaque\nset border 3\n"
+                "set tics nomirror out\nset xlabel 'samples per dimension {/Symbol a} = N/D'\nset ylabel "
+                "'overlap, error'\n"
+                "set xrange [0:%.17g]\nset yrange [0:1.02]\nset ytics 0.2\nset style fill transparent solid "
+                "0.25 noborder\n",
                 job->alpha[job->point_count - 1]);
         mark_steps(job, to);
         fprintf(to, "plot ");
         for (int k = 0; k < p; k++)
             fprintf(to,
-                    "'%s/staircase.csv' skip 1 using 1:($%d-$%d):($%d+$%d) with filledcurves lc rgb '%s' notitle, "
+                    "'%s/staircase.csv' skip 1 using 1:($%d-$%d):($%d+$%d) with filledcurves lc rgb '%s' "
+                    "notitle, "
                     "'' skip 1 using 1:%d with lines lw 2.5 lc rgb '%s' title 'Q_{%d%d}', ",
-                    job->folder, 2 + 2 * k, 3 + 2 * k, 2 + 2 * k, 3 + 2 * k, colours[k % 6], 2 + 2 * k, colours[k % 6], k + 1, k + 1);
-        fprintf(to, "'' skip 1 using 1:%d with lines lw 2 lc rgb 'black' title 'Bayes error', "
-                    "'' skip 1 using 1:%d with lines lw 2 dt 2 lc rgb 'black' title 'plug-in error'\n",
+                    job->folder, 2 + 2 * k, 3 + 2 * k, 2 + 2 * k, 3 + 2 * k, colours[k % 6], 2 + 2 * k,
+                    colours[k % 6], k + 1, k + 1);
+        fprintf(to,
+                "'' skip 1 using 1:%d with lines lw 2 lc rgb 'black' title 'Bayes error', "
+                "'' skip 1 using 1:%d with lines lw 2 dt 2 lc rgb 'black' title 'plug-in error'\n",
                 2 + 2 * p, 4 + 2 * p);
         fprintf(to, "unset output\n");
     }
@@ -184,7 +199,8 @@ static stair_status draw(figure_job *job)
     if (!plot) return stair_fail(context, STAIR_FAILED, "gnuplot: %s", strerror(errno));
     write_script(job, plot);
     if (pclose(plot) != 0)
-        return stair_fail(context, STAIR_FAILED, "gnuplot could not draw %s/staircase.png; is gnuplot installed?", job->folder);
+        return stair_fail(context, STAIR_FAILED,
+                          "gnuplot could not draw %s/staircase.png; is gnuplot installed?", job->folder);
     return STAIR_OK;
 }
 
@@ -205,8 +221,8 @@ static void say(cli_report *report, const figure_job *job)
         if (step->kind == STAIR_STEP_PERFECT)
             report_note(report, "and all weights are recovered exactly from alpha = %.4g on.\n", step->alpha);
         else if (isfinite(step->alpha))
-            report_note(report, "%s %s is learned from alpha = %.4g on, ", job->info.layers > 1 ? "layer" : "index", learned,
-                        step->alpha);
+            report_note(report, "%s %s is learned from alpha = %.4g on, ",
+                        job->info.layers > 1 ? "layer" : "index", learned, step->alpha);
     }
     report_note(report, "Written: %s/staircase.png, .pdf and .csv\n", job->folder);
 }
@@ -244,7 +260,8 @@ static stair_status make(figure_job *job)
     status = report_close(&report, status);
     if (status == STAIR_OK && job->worst > job->request->options.precision)
         return stair_fail(job->request->context, STAIR_NOT_CONVERGED,
-                          "drawn, but an overlap has an error of %.2g, above --precision %g; set --samples, or a larger --precision",
+                          "drawn, but an overlap has an error of %.2g, above --precision %g; set --samples, "
+                          "or a larger --precision",
                           job->worst, job->request->options.precision);
     return status;
 }
@@ -255,19 +272,22 @@ static stair_status run(cli_request *request)
     const char *name = request->parse.count ? request->parse.words[0] : "all";
     stair_asymptotics_options how = asymptotics_wanted(&request->options);
     if (strcmp(name, "all") && strcmp(name, "staircase-curve"))
-        return stair_fail(context, STAIR_BAD_INPUT, "unknown figure '%.80s'; did you mean staircase-curve?", name);
+        return stair_fail(context, STAIR_BAD_INPUT, "unknown figure '%.80s'; did you mean staircase-curve?",
+                          name);
     STAIR_TRY(stair_asymptotics_check(context, &how));
     figure_job *job = calloc(1, sizeof *job);
     if (!job) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
     *job = (figure_job){.request = request, .folder = request->options.out};
     request->options.out = NULL; /* a folder here: reports have nothing to write there */
-    stair_status status = strpbrk(job->folder, "'\\\n") || strlen(job->folder) > 3000
-                              ? stair_fail(context, STAIR_BAD_INPUT, "--out: a folder without quotes or backslashes, please")
-                              : STAIR_OK;
+    stair_status status =
+        strpbrk(job->folder, "'\\\n") || strlen(job->folder) > 3000
+            ? stair_fail(context, STAIR_BAD_INPUT, "--out: a folder without quotes or backslashes, please")
+            : STAIR_OK;
     if (status == STAIR_OK && mkdir(job->folder, 0777) != 0 && errno != EEXIST)
         status = stair_fail(context, STAIR_BAD_INPUT, "--out %s: %s", job->folder, strerror(errno));
     if (status == STAIR_OK)
-        status = stair_model_create(context, request->parse.count > 1 ? request->parse.words[1] : DEFAULT_MODEL, &job->model);
+        status = stair_model_create(
+            context, request->parse.count > 1 ? request->parse.words[1] : DEFAULT_MODEL, &job->model);
     if (status == STAIR_OK) {
         job->info = stair_model_describe(job->model);
         status = make(job);
@@ -277,8 +297,8 @@ static stair_status run(cli_request *request)
     return status;
 }
 
-static const char *const names[] = {"precision", "samples", "replicates", "widening", "inner", "max-iterations",
-                                    COMMON_OPTIONS, NULL};
+static const char *const names[] = {"precision", "samples",        "replicates",   "widening",
+                                    "inner",     "max-iterations", COMMON_OPTIONS, NULL};
 
 const cli_command command_figure = {
     .name = "figure",

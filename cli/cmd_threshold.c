@@ -10,32 +10,63 @@
 #include <string.h>
 
 #define MOST_STEPS 32
-enum { MODEL, KIND, ALPHA, ERROR, LEARNS, JUMP, EIGENVALUE, EIGENVALUE_ERROR, OVERLAP, OVERLAP_ERROR, DIRECTION, COLUMNS };
+enum {
+    MODEL,
+    KIND,
+    ALPHA,
+    ERROR,
+    LEARNS,
+    JUMP,
+    EIGENVALUE,
+    EIGENVALUE_ERROR,
+    OVERLAP,
+    OVERLAP_ERROR,
+    DIRECTION,
+    COLUMNS
+};
 
 typedef struct {
     double count, missed;
     stair_step steps[MOST_STEPS];
 } staircase_row;
 
-static void defaults(cli_options *o) { asymptotics_defaults(o); }
+static void defaults(cli_options *o)
+{
+    asymptotics_defaults(o);
+}
 
 static void fill_columns(const stair_model_info *info, bool grid, cli_column *columns)
 {
-    columns[MODEL] = (cli_column){.name = "model", .heading = "model", .kind = CELL_TEXT, .width = 120,
-                                  .where = grid ? IN_ALL : 0};
-    columns[KIND] = (cli_column){.name = "kind", .heading = "step", .kind = CELL_TEXT, .where = IN_ALL, .width = 8};
-    columns[ALPHA] = (cli_column){.name = "alpha", .heading = "alpha", .where = IN_ALL, .digits = 8, .fixed = true};
+    columns[MODEL] = (cli_column){
+        .name = "model", .heading = "model", .kind = CELL_TEXT, .width = 120, .where = grid ? IN_ALL : 0};
+    columns[KIND] =
+        (cli_column){.name = "kind", .heading = "step", .kind = CELL_TEXT, .where = IN_ALL, .width = 8};
+    columns[ALPHA] =
+        (cli_column){.name = "alpha", .heading = "alpha", .where = IN_ALL, .digits = 8, .fixed = true};
     columns[ERROR] = (cli_column){.name = "error", .heading = "error", .where = IN_ALL};
-    columns[LEARNS] = (cli_column){.name = "learns", .kind = CELL_INTS, .where = IN_ALL, .width = 64,
+    columns[LEARNS] = (cli_column){.name = "learns",
+                                   .kind = CELL_INTS,
+                                   .where = IN_ALL,
+                                   .width = 64,
                                    .heading = info->layers > 1 ? "learns layer" : "learns index"};
     columns[JUMP] = (cli_column){.name = "jump", .kind = CELL_BOOL, .where = IN_DATA};
-    columns[EIGENVALUE] = (cli_column){.name = "eigenvalue", .heading = "eigenvalue", .where = IN_ALL, .digits = 6};
+    columns[EIGENVALUE] =
+        (cli_column){.name = "eigenvalue", .heading = "eigenvalue", .where = IN_ALL, .digits = 6};
     columns[EIGENVALUE_ERROR] = (cli_column){.name = "eigenvalue_error", .where = IN_DATA};
-    columns[OVERLAP] = (cli_column){.name = "overlap", .heading = "|Q| before", .where = IN_ALL, .digits = 4, .fixed = true,
-                                    .rank = 1, .shape = {info->indices}};
-    columns[OVERLAP_ERROR] = (cli_column){.name = "overlap_error", .heading = "its error", .where = IN_ALL, .rank = 1,
+    columns[OVERLAP] = (cli_column){.name = "overlap",
+                                    .heading = "|Q| before",
+                                    .where = IN_ALL,
+                                    .digits = 4,
+                                    .fixed = true,
+                                    .rank = 1,
+                                    .shape = {info->indices}};
+    columns[OVERLAP_ERROR] = (cli_column){.name = "overlap_error",
+                                          .heading = "its error",
+                                          .where = IN_ALL,
+                                          .rank = 1,
                                           .shape = {info->indices}};
-    columns[DIRECTION] = (cli_column){.name = "direction", .where = IN_DATA, .rank = 1, .shape = {info->indices}};
+    columns[DIRECTION] =
+        (cli_column){.name = "direction", .where = IN_DATA, .rank = 1, .shape = {info->indices}};
 }
 
 static stair_status write_step(cli_report *report, const char *model, const stair_step *step)
@@ -68,7 +99,8 @@ static stair_status compute(cli_request *request, cli_grid *grid, size_t m)
     stair_model *model;
     int count = 0;
     STAIR_TRY(stair_model_create(request->context, grid->specs[m], &model));
-    stair_status status = stair_threshold(request->context, model, &how, (int)request->options.steps, MOST_STEPS, row->steps, &count);
+    stair_status status = stair_threshold(request->context, model, &how, (int)request->options.steps,
+                                          MOST_STEPS, row->steps, &count);
     stair_model_destroy(&model);
     row->count = count;
     row->missed = status == STAIR_NOT_CONVERGED;
@@ -111,13 +143,15 @@ static stair_status judge(const cli_request *request, const cli_grid *grid)
         cut += row->missed != 0 && !short_of;
     }
     if (cut)
-        return stair_fail(request->context, STAIR_NOT_CONVERGED, "%d of %zu staircases could not be followed to the end; %s", cut,
-                          grid->models, "raise --max-iterations or --samples");
-    if (rough)
         return stair_fail(request->context, STAIR_NOT_CONVERGED,
-                          "%d of %zu staircases have steps with relative errors above --precision %g, the worst %.2g; %s", rough,
-                          grid->models, o->precision, worst,
-                          o->samples ? "raise --samples" : "set --samples, or a larger --precision");
+                          "%d of %zu staircases could not be followed to the end; %s", cut, grid->models,
+                          "raise --max-iterations or --samples");
+    if (rough)
+        return stair_fail(
+            request->context, STAIR_NOT_CONVERGED,
+            "%d of %zu staircases have steps with relative errors above --precision %g, the worst %.2g; %s",
+            rough, grid->models, o->precision, worst,
+            o->samples ? "raise --samples" : "set --samples, or a larger --precision");
     return STAIR_OK;
 }
 
@@ -151,12 +185,13 @@ const cli_command command_threshold = {
     .name = "threshold",
     .words = "MODEL",
     .summary = "The whole staircase: every weak-recovery step, what it learns, perfect recovery",
-    .details = "alpha is samples per dimension, each with its error.  A weak step is where alpha times the\n"
-               "leading eigenvalue of the weak-recovery operator passes 1 on the branch already learned;\n"
-               "`direction` is the diagonal of its eigenvector, `overlap` that of Q where the step begins.\n"
-               "Exit 3 where a step has a larger relative error than --precision; it is printed all the same.\n"
-               "--set skip=0.5,1,2 makes a grid; with --out finished points are kept in FILE.state and --resume\n"
-               "goes on from there.\n",
+    .details =
+        "alpha is samples per dimension, each with its error.  A weak step is where alpha times the\n"
+        "leading eigenvalue of the weak-recovery operator passes 1 on the branch already learned;\n"
+        "`direction` is the diagonal of its eigenvector, `overlap` that of Q where the step begins.\n"
+        "Exit 3 where a step has a larger relative error than --precision; it is printed all the same.\n"
+        "--set skip=0.5,1,2 makes a grid; with --out finished points are kept in FILE.state and --resume\n"
+        "goes on from there.\n",
     .examples = "stair threshold attention:layers=2,skip=1\n"
                 "stair threshold attention:layers=2 --set skip=0.5,1,2 --steps 1 --json\n",
     .options = names,

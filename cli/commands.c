@@ -8,9 +8,13 @@ extern const cli_command command_models, command_channel, command_diagnose, comm
     command_figure, command_amp;
 
 const cli_command *const command_table[] = {
-    &command_models,   &command_threshold, &command_evolve, &command_entropy, &command_figure,
-    &command_channel, &command_amp, &command_sgd,  &command_train,
-    &command_tokenize, &command_diagnose, &command_bench, &command_man, NULL,
+    &command_models,   &command_threshold,
+    &command_evolve,   &command_entropy,
+    &command_figure,   &command_channel,
+    &command_amp,      &command_sgd,
+    &command_train,    &command_tokenize,
+    &command_diagnose, &command_bench,
+    &command_man,      NULL,
 };
 
 const cli_command *command_find(const char *name)

@@ -1,7 +1,8 @@
 /* Models from --set, and the checkpoint of finished points.
  *
  * The checkpoint is one file, rewritten whole after each point (train/state_file.h: checksum, fingerprint of
- * the request, the one before is kept).  Rows come back bit for bit, so a resumed run prints the same bytes. */
+ * the request, the one before is kept).  Rows come back bit for bit, so a resumed run prints the same bytes.
+ */
 #include "grid.h"
 #include "spec.h"
 #include "train/state_file.h"
@@ -48,10 +49,12 @@ static stair_status set_key(cli_grid *grid, const char *item)
         size_t used = 0;
         text[0] = 0;
         for (size_t i = 0; status == STAIR_OK && i < list.count && used < sizeof text; i++)
-            used += (size_t)snprintf(text + used, sizeof text - used, "%s%.15g", i ? "," : "", list.values[i]);
+            used +=
+                (size_t)snprintf(text + used, sizeof text - used, "%s%.15g", i ? "," : "", list.values[i]);
         free(list.values);
         STAIR_TRY(status);
-        if (used >= sizeof text) return stair_fail(context, STAIR_BAD_INPUT, "--set %s: too many values", key);
+        if (used >= sizeof text)
+            return stair_fail(context, STAIR_BAD_INPUT, "--set %s: too many values", key);
     } else if (snprintf(text, sizeof text, "%s", equals + 1) >= (int)sizeof text)
         return stair_fail(context, STAIR_BAD_INPUT, "--set %s: too many values", key);
     for (char *word = strtok(text, ","); word; word = strtok(NULL, ",")) values[count++] = word;
@@ -65,9 +68,11 @@ static stair_status make_models(cli_grid *grid)
     grid->models = 1;
     grid->specs = calloc(1, sizeof *grid->specs);
     if (grid->specs) grid->specs[0] = malloc(SPEC_MOST);
-    if (!grid->specs || !grid->specs[0]) return stair_fail(request->context, STAIR_NO_MEMORY, "out of memory");
+    if (!grid->specs || !grid->specs[0])
+        return stair_fail(request->context, STAIR_NO_MEMORY, "out of memory");
     snprintf(grid->specs[0], SPEC_MOST, "%s", stair_model_spec(request->model));
-    for (int i = 0; i < request->options.set.count; i++) STAIR_TRY(set_key(grid, request->options.set.items[i]));
+    for (int i = 0; i < request->options.set.count; i++)
+        STAIR_TRY(set_key(grid, request->options.set.items[i]));
     int indices = stair_model_describe(request->model).indices;
     for (size_t m = 0; m < grid->models; m++) { /* refuse the last one before computing the first */
         stair_model *model;
@@ -75,8 +80,9 @@ static stair_status make_models(cli_grid *grid)
         bool same = stair_model_describe(model).indices == indices;
         stair_model_destroy(&model);
         if (!same)
-            return stair_fail(request->context, STAIR_BAD_INPUT, "--set may not change the number of indices (%d): %.200s",
-                              indices, grid->specs[m]);
+            return stair_fail(request->context, STAIR_BAD_INPUT,
+                              "--set may not change the number of indices (%d): %.200s", indices,
+                              grid->specs[m]);
     }
     return STAIR_OK;
 }
@@ -108,10 +114,13 @@ static stair_status resume(cli_grid *grid)
     if (found) {
         uint64_t done = 0;
         stair_state_get(&state, &done, sizeof done);
-        if (done <= grid->rows) stair_state_get(&state, grid->table, (size_t)done * grid->row_size * sizeof(double));
+        if (done <= grid->rows)
+            stair_state_get(&state, grid->table, (size_t)done * grid->row_size * sizeof(double));
         bool bad = state.failed || done > grid->rows;
         stair_state_free(&state);
-        if (bad) return stair_fail(context, STAIR_FAILED, "%s: checkpoint damaged; remove it to start again", path);
+        if (bad)
+            return stair_fail(context, STAIR_FAILED, "%s: checkpoint damaged; remove it to start again",
+                              path);
         grid->done = (size_t)done;
     }
     return STAIR_OK;
@@ -189,7 +198,10 @@ stair_status grid_report(cli_grid *grid, const cli_column *columns, int count, c
     return report_open(grid->request, grid->columns, used + count - 1, report);
 }
 
-double *grid_row(const cli_grid *grid, size_t row) { return grid->table + row * grid->row_size; }
+double *grid_row(const cli_grid *grid, size_t row)
+{
+    return grid->table + row * grid->row_size;
+}
 
 stair_status grid_keep(cli_grid *grid)
 {

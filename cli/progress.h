@@ -13,7 +13,8 @@ typedef struct cli_progress {
 void progress_start(cli_progress *progress, stair_context *context, bool quiet);
 void progress_stage(cli_progress *progress, double before, double share, double total);
 /* A line above the progress, on a terminal only. */
-void progress_note(const cli_progress *progress, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void progress_note(const cli_progress *progress, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 void progress_finish(cli_progress *progress);
 
 /* SIGINT and SIGTERM: the library is asked to stop, files are cleaned up, the exit status is

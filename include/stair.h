@@ -84,39 +84,40 @@ typedef struct {
 const stair_model_key *stair_model_keys(int i, int key);
 
 /* labels (n, K) = g(Z), Z (n, P, M), without noise.  Log labels where the model carries logs. */
-stair_status stair_model_forward(stair_context *context, const stair_model *model, size_t n,
-                                 const double *z, double *labels);
+stair_status stair_model_forward(stair_context *context, const stair_model *model, size_t n, const double *z,
+                                 double *labels);
 
 /* gradient (P, M) of sum_k cotangent_k y_k at Z (P, M); y is the plain output, not its log. */
-stair_status stair_model_gradient(stair_context *context, const stair_model *model,
-                                  const double *z, const double *cotangent, double *gradient);
+stair_status stair_model_gradient(stair_context *context, const stair_model *model, const double *z,
+                                  const double *cotangent, double *gradient);
 
 /* Plain outputs y (n, K) to carried labels (n, K), and back. */
-stair_status stair_model_labels_from_outputs(stair_context *context, const stair_model *model,
-                                             size_t n, const double *y, double *labels);
+stair_status stair_model_labels_from_outputs(stair_context *context, const stair_model *model, size_t n,
+                                             const double *y, double *labels);
 
 /* ---- channel: posterior moments of Z given its label ---------------------------------------- */
 
 typedef struct {
-    double precision;      /* target relative error of g and dg (absolute for log Z) */
-    int64_t max_nodes;     /* most integrand evaluations spent on one sample */
-    double cutoff;         /* nodes below exp(-cutoff) of the largest one are not visited */
-    uint64_t seed;         /* random shifts of the sampling rule */
-    const char *method;    /* auto, exact, layered, lattice, nested or sampling */
+    double precision;   /* target relative error of g and dg (absolute for log Z) */
+    int64_t max_nodes;  /* most integrand evaluations spent on one sample */
+    double cutoff;      /* nodes below exp(-cutoff) of the largest one are not visited */
+    uint64_t seed;      /* random shifts of the sampling rule */
+    const char *method; /* auto, exact, layered, lattice, nested or sampling */
 } stair_channel_options;
 
 /* Any pointer may be NULL.  error: the largest of the estimated errors of log Z (absolute) and of
  * g and dg (relative, Frobenius).  nodes: integrand evaluations; method: index into
  * stair_channel_method_name(). */
 typedef struct {
-    double *logz;  /* (n) */
-    double *g;     /* (n, P, M) */
-    double *dg;    /* (n, P*M, P*M), index p*M + m */
-    double *error; /* (n) */
+    double *logz;   /* (n) */
+    double *g;      /* (n, P, M) */
+    double *dg;     /* (n, P*M, P*M), index p*M + m */
+    double *error;  /* (n) */
     int64_t *nodes; /* (n) */
     int *method;    /* (n) */
-    /* The same by two independent halves of the nodes where the rule is random, the whole twice where it is not: the
-     * product of the halves' estimates of a number is an estimate of its square that noise does not enlarge. */
+    /* The same by two independent halves of the nodes where the rule is random, the whole twice where it is
+     * not: the product of the halves' estimates of a number is an estimate of its square that noise does not
+     * enlarge. */
     double *half_logz; /* (n, 2) */
     double *half_g;    /* (n, 2, P, M) */
     double *half_dg;   /* (n, 2, P*M, P*M) */
@@ -130,8 +131,8 @@ const char *stair_channel_method_name(int method);
  * first sample, so that a stream cut into pieces gives the same bytes as one call. */
 stair_status stair_channel_evaluate(stair_context *context, const stair_model *model,
                                     const stair_channel_options *options, uint64_t first, size_t n,
-                                    const double *labels, const double *omega, size_t covs,
-                                    const double *cov, stair_channel_result *result);
+                                    const double *labels, const double *omega, size_t covs, const double *cov,
+                                    stair_channel_result *result);
 
 /* Random test points: omega ~ N(0, 1 - V), Z ~ N(omega, V), labels = g(Z) (+ noise).  V (P, P) has
  * eigenvalues log-uniform in [low, high] and random axes when full, else is diagonal. */
@@ -143,8 +144,8 @@ typedef struct {
 } stair_points_options;
 stair_points_options stair_points_defaults(void);
 stair_status stair_points_draw(stair_context *context, const stair_model *model,
-                               const stair_points_options *options, uint64_t first, size_t n,
-                               double *z, double *labels, double *omega, double *cov);
+                               const stair_points_options *options, uint64_t first, size_t n, double *z,
+                               double *labels, double *omega, double *cov);
 
 /* ---- diagnose: the identities every channel must satisfy ------------------------------------ */
 
@@ -157,11 +158,11 @@ typedef enum {
 const char *stair_verdict_name(stair_verdict verdict);
 
 typedef struct {
-    const char *name;  /* what is checked */
-    double violation;  /* worst over the points; when it holds, over those that resolve it */
-    double tolerance;  /* what the identity allows at the errors reported there */
+    const char *name; /* what is checked */
+    double violation; /* worst over the points; when it holds, over those that resolve it */
+    double tolerance; /* what the identity allows at the errors reported there */
     size_t points;
-    size_t resolved;   /* those where errors are small enough for the identity to be checked */
+    size_t resolved; /* those where errors are small enough for the identity to be checked */
     stair_verdict verdict;
 } stair_identity;
 
@@ -176,20 +177,20 @@ stair_status stair_diagnose_check(stair_context *context, const stair_diagnose_o
 
 /* Writes at most `capacity` rows and their number. */
 stair_status stair_diagnose(stair_context *context, const stair_model *model,
-                            const stair_diagnose_options *options, int capacity,
-                            stair_identity *rows, int *count);
+                            const stair_diagnose_options *options, int capacity, stair_identity *rows,
+                            int *count);
 
 /* ---- asymptotics: overlaps, errors, free entropy and thresholds as D and N = alpha D grow ------ */
 
 typedef struct {
-    double precision;   /* target error: relative of thresholds, absolute of overlaps */
-    int64_t points;     /* samples of the outer expectation, 0: as many as the precision needs */
-    int replicates;     /* independent parts of them, whose spread is the error */
-    double widening;    /* samples are drawn that much wider than the Gaussian, and weighted back */
-    double inner;       /* precision asked of the channel, 0: what the outer error allows */
-    double side;        /* side information lambda */
-    double tolerance;   /* residual of log Qhat at a fixed point, 0: from the precision */
-    double perfect;     /* eigenvalues of 1 - Q below this count as perfect recovery */
+    double precision; /* target error: relative of thresholds, absolute of overlaps */
+    int64_t points;   /* samples of the outer expectation, 0: as many as the precision needs */
+    int replicates;   /* independent parts of them, whose spread is the error */
+    double widening;  /* samples are drawn that much wider than the Gaussian, and weighted back */
+    double inner;     /* precision asked of the channel, 0: what the outer error allows */
+    double side;      /* side information lambda */
+    double tolerance; /* residual of log Qhat at a fixed point, 0: from the precision */
+    double perfect;   /* eigenvalues of 1 - Q below this count as perfect recovery */
     int max_iterations;
     uint64_t seed;
 } stair_asymptotics_options;
@@ -197,13 +198,14 @@ stair_asymptotics_options stair_asymptotics_defaults(void);
 stair_status stair_asymptotics_check(stair_context *context, const stair_asymptotics_options *options);
 
 /* Prediction errors at an overlap: Bayes E|g(Z) - E[g(Z)|omega]|^2, plug-in E|g(Z) - g(omega)|^2,
- * Gibbs twice Bayes, weights 1 - |Q|^2/P; and the errors of these numbers.  q_error (P, P), or NULL: what q is
- * uncertain by, which is part of them. */
+ * Gibbs twice Bayes, weights 1 - |Q|^2/P; and the errors of these numbers.  q_error (P, P), or NULL: what q
+ * is uncertain by, which is part of them. */
 typedef struct {
     double bayes, plugin, gibbs, weights, bayes_error, plugin_error, gibbs_error, weights_error;
 } stair_errors;
-stair_status stair_errors_at(stair_context *context, const stair_model *model, const stair_asymptotics_options *options,
-                             const double *q, const double *q_error, stair_errors *errors);
+stair_status stair_errors_at(stair_context *context, const stair_model *model,
+                             const stair_asymptotics_options *options, const double *q, const double *q_error,
+                             stair_errors *errors);
 
 typedef struct {
     double *q, *q_error; /* (P, P), the caller's */
@@ -215,13 +217,14 @@ typedef struct {
 
 /* The fixed point of state evolution from no knowledge, or from full knowledge when `informed`.  from (P, P)
  * may hold the fixed point from the same start at a smaller alpha (informed: at a larger one), or be NULL. */
-stair_status stair_evolve(stair_context *context, const stair_model *model, const stair_asymptotics_options *options,
-                          double alpha, bool informed, const double *from, stair_evolution *result);
+stair_status stair_evolve(stair_context *context, const stair_model *model,
+                          const stair_asymptotics_options *options, double alpha, bool informed,
+                          const double *from, stair_evolution *result);
 
 /* S(Q) - S(0), per dimension, with its error. */
 stair_status stair_entropy_at(stair_context *context, const stair_model *model,
-                              const stair_asymptotics_options *options, double alpha, const double *q, double *entropy,
-                              double *error);
+                              const stair_asymptotics_options *options, double alpha, const double *q,
+                              double *entropy, double *error);
 
 typedef enum { STAIR_STEP_WEAK, STAIR_STEP_PERFECT } stair_step_kind;
 const char *stair_step_kind_name(stair_step_kind kind);
@@ -233,25 +236,28 @@ typedef struct {
     double eigenvalue, eigenvalue_error; /* of the operator that loses stability; alpha times it is 1 */
     bool jump;                           /* the overlap jumps there */
     int learns[STAIR_MOST_LEARNS], learn_count; /* layers, or indices of a model without layers; from 1 */
-    double overlap[STAIR_MOST_LEARNS], overlap_error[STAIR_MOST_LEARNS]; /* diagonal of Q where the step begins, (P) */
-    double direction[STAIR_MOST_LEARNS]; /* diagonal of the leading eigenvector, (P), trace 1 */
+    double overlap[STAIR_MOST_LEARNS],
+        overlap_error[STAIR_MOST_LEARNS]; /* diagonal of Q where the step begins, (P) */
+    double direction[STAIR_MOST_LEARNS];  /* diagonal of the leading eigenvector, (P), trace 1 */
 } stair_step;
 
 /* The staircase: at most `steps` weak-recovery steps, then perfect recovery. */
 stair_status stair_threshold(stair_context *context, const stair_model *model,
-                             const stair_asymptotics_options *options, int steps, int capacity, stair_step *list,
-                             int *count);
+                             const stair_asymptotics_options *options, int steps, int capacity,
+                             stair_step *list, int *count);
 
 /* Overlaps for many alphas: the branches between the steps are solved at a few places each and fitted.
- * STAIR_UNSUPPORTED where a step is a jump, a branch folds back, or with side information: solve each alpha then. */
+ * STAIR_UNSUPPORTED where a step is a jump, a branch folds back, or with side information: solve each alpha
+ * then. */
 typedef struct stair_curve stair_curve;
 stair_status stair_curve_create(stair_context *context, const stair_model *model,
-                                const stair_asymptotics_options *options, double most_alpha, stair_curve **curve);
+                                const stair_asymptotics_options *options, double most_alpha,
+                                stair_curve **curve);
 void stair_curve_destroy(stair_curve **curve);
 /* q, q_error (P, P) of the fixed point from no knowledge; why it is one is returned. */
 stair_stop stair_curve_at(const stair_curve *curve, double alpha, double *q, double *q_error);
-/* Whether it leads through all steps to perfect recovery.  Alpha grows along it, so that no other fixed point of it has the same
- * alpha, and full knowledge as a start leads to the same one. */
+/* Whether it leads through all steps to perfect recovery.  Alpha grows along it, so that no other fixed point
+ * of it has the same alpha, and full knowledge as a start leads to the same one. */
 bool stair_curve_is_whole(const stair_curve *curve);
 const stair_step *stair_curve_steps(const stair_curve *curve, int *count); /* weak recovery */
 
@@ -261,15 +267,15 @@ typedef struct {
     char model[96];
     double cov_low, cov_high, precision;
     size_t points;
-    double worst_error;   /* measured against a finer rule, relative */
-    double nodes;         /* mean integrand evaluations per sample */
-    double cost;          /* mean exp-equivalents per sample */
-    double needed;        /* exps the visited nodes need, nothing else counted */
-    double limit;         /* the promised ceiling of cost, or 0 */
+    double worst_error; /* measured against a finer rule, relative */
+    double nodes;       /* mean integrand evaluations per sample */
+    double cost;        /* mean exp-equivalents per sample */
+    double needed;      /* exps the visited nodes need, nothing else counted */
+    double limit;       /* the promised ceiling of cost, or 0 */
     bool passed;
 } stair_bench_row;
-stair_status stair_bench_channel(stair_context *context, size_t points, int capacity,
-                                 stair_bench_row *rows, int *count);
+stair_status stair_bench_channel(stair_context *context, size_t points, int capacity, stair_bench_row *rows,
+                                 int *count);
 
 typedef struct {
     char model[96];
@@ -280,7 +286,8 @@ typedef struct {
     bool passed;
 } stair_staircase_row;
 /* `curves`: only the curves of overlaps, which take minutes, instead of the rest. */
-stair_status stair_bench_staircase(stair_context *context, bool curves, int capacity, stair_staircase_row *rows, int *count);
+stair_status stair_bench_staircase(stair_context *context, bool curves, int capacity,
+                                   stair_staircase_row *rows, int *count);
 
 #ifdef __cplusplus
 }

@@ -13,9 +13,9 @@ typedef struct {
     stair_context *context;
     stair_model *model;
     stair_model_info info;
-    size_t n, size, square, labels;     /* points, P*M, P*P, K */
-    double *z, *label, *omega, *cov;    /* of the points */
-    double *logz, *g, *dg, *error;      /* answers */
+    size_t n, size, square, labels;  /* points, P*M, P*P, K */
+    double *z, *label, *omega, *cov; /* of the points */
+    double *logz, *g, *dg, *error;   /* answers */
     int *method;
 } channel_case;
 
@@ -65,24 +65,30 @@ static inline void channel_case_draw(channel_case *c, double low, uint64_t seed)
     stair_points_options o = stair_points_defaults();
     o.cov_low = low;
     o.seed = seed;
-    assert_int_equal(stair_points_draw(c->context, c->model, &o, 0, c->n, c->z, c->label, c->omega, c->cov), STAIR_OK);
+    assert_int_equal(stair_points_draw(c->context, c->model, &o, 0, c->n, c->z, c->label, c->omega, c->cov),
+                     STAIR_OK);
 }
 
 /* Points [first, first + n) of the case, as a stream that starts there. */
-static inline stair_status channel_case_try(channel_case *c, double precision, const char *method, size_t first, size_t n)
+static inline stair_status channel_case_try(channel_case *c, double precision, const char *method,
+                                            size_t first, size_t n)
 {
     stair_channel_options o = stair_channel_defaults();
     o.precision = precision;
     o.method = method;
-    stair_channel_result r = {.logz = c->logz + first, .g = c->g + first * c->size, .dg = c->dg + first * c->size * c->size,
-                              .error = c->error + first, .method = c->method + first};
+    stair_channel_result r = {.logz = c->logz + first,
+                              .g = c->g + first * c->size,
+                              .dg = c->dg + first * c->size * c->size,
+                              .error = c->error + first,
+                              .method = c->method + first};
     return stair_channel_evaluate(c->context, c->model, &o, first, n, c->label + first * c->labels,
                                   c->omega + first * c->size, n, c->cov + first * c->square, &r);
 }
 
 static inline void channel_case_evaluate(channel_case *c, double precision, const char *method)
 {
-    if (channel_case_try(c, precision, method, 0, c->n) != STAIR_OK) fail_msg("%s", stair_context_message(c->context));
+    if (channel_case_try(c, precision, method, 0, c->n) != STAIR_OK)
+        fail_msg("%s", stair_context_message(c->context));
 }
 
 /* |a - b| / |b| */

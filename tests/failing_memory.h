@@ -1,5 +1,5 @@
-/* Every allocation of some work fails in turn: an error status, no crash, no leak.  The C library's allocator is
- * replaced, so sanitizers sit this one out.  To be included by one file of a program. */
+/* Every allocation of some work fails in turn: an error status, no crash, no leak.  The C library's allocator
+ * is replaced, so sanitizers sit this one out.  To be included by one file of a program. */
 #ifndef STAIR_TESTS_FAILING_MEMORY_H
 #define STAIR_TESTS_FAILING_MEMORY_H
 

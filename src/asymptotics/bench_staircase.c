@@ -60,18 +60,21 @@ static stair_status time_case(stair_context *context, const staircase_case *c, s
     STAIR_TRY(stair_model_create(context, c->model, &model));
     double start = seconds();
     stair_status status = stair_threshold(context, model, &how, c->steps, 16, steps, &count);
-    *row = (stair_staircase_row){.precision = c->precision, .steps = count, .limit = c->limit, .seconds = seconds() - start};
+    *row = (stair_staircase_row){
+        .precision = c->precision, .steps = count, .limit = c->limit, .seconds = seconds() - start};
     snprintf(row->model, sizeof row->model, "%s", c->model);
     for (int k = 0; k < count; k++)
-        if (isfinite(steps[k].alpha) && steps[k].alpha > 0) row->error = fmax(row->error, steps[k].error / steps[k].alpha);
+        if (isfinite(steps[k].alpha) && steps[k].alpha > 0)
+            row->error = fmax(row->error, steps[k].error / steps[k].alpha);
     row->passed = (c->limit == 0 || row->seconds <= c->limit) && row->error <= c->precision;
     stair_model_destroy(&model);
     return status;
 }
 
 /* Overlaps and errors of prediction at every alpha. */
-static stair_status read_curve(stair_context *context, const stair_model *model, const stair_asymptotics_options *how,
-                               const curve_case *c, const stair_curve *curve, double *worst)
+static stair_status read_curve(stair_context *context, const stair_model *model,
+                               const stair_asymptotics_options *how, const curve_case *c,
+                               const stair_curve *curve, double *worst)
 {
     int cells = model->info.indices * model->info.indices;
     double q[STAIR_MAX_INDICES * STAIR_MAX_INDICES], error[STAIR_MAX_INDICES * STAIR_MAX_INDICES];
@@ -105,12 +108,14 @@ static stair_status time_curve(stair_context *context, const curve_case *c, stai
     return status;
 }
 
-stair_status stair_bench_staircase(stair_context *context, bool only_curves, int capacity, stair_staircase_row *rows, int *count)
+stair_status stair_bench_staircase(stair_context *context, bool only_curves, int capacity,
+                                   stair_staircase_row *rows, int *count)
 {
     int size = only_curves ? (int)(sizeof curves / sizeof *curves) : (int)(sizeof cases / sizeof *cases);
     *count = 0;
     for (int k = 0; k < size && k < capacity; k++) {
-        STAIR_TRY(only_curves ? time_curve(context, &curves[k], &rows[k]) : time_case(context, &cases[k], &rows[k]));
+        STAIR_TRY(only_curves ? time_curve(context, &curves[k], &rows[k])
+                              : time_case(context, &cases[k], &rows[k]));
         *count = k + 1;
     }
     return STAIR_OK;

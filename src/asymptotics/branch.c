@@ -3,8 +3,9 @@
  *
  * The map is first iterated on few points with Anderson mixing (Walker and Ni, SIAM J. Numer. Anal. 49,
  * 2011), each step limited; its Jacobian is then taken by differences, and the full rule is solved
- * by one Newton step with that Jacobian and mixing again.  Both rules keep their random numbers, so each map is a smooth
- * deterministic function; the Jacobian also turns the spread of f over replicates into the error of Q. */
+ * by one Newton step with that Jacobian and mixing again.  Both rules keep their random numbers, so each map
+ * is a smooth deterministic function; the Jacobian also turns the spread of f over replicates into the error
+ * of Q. */
 #include "asymptotics/branch.h"
 
 #include <math.h>
@@ -14,22 +15,23 @@
 #include "asymptotics/point_fibre.h"
 #include "core/matrix.h"
 
-#define MEMORY           4    /* earlier iterates that Anderson mixing uses */
-#define MOST_MOVE        2.0  /* largest change of log Qhat in a step */
-#define DIFFERENCE       0.05 /* step of the Jacobian, in log Qhat, */
-#define NOISY_DIFFERENCE 0.3  /* and of a map with random nodes, which are not quite the same at both its ends */
+#define MEMORY     4    /* earlier iterates that Anderson mixing uses */
+#define MOST_MOVE  2.0  /* largest change of log Qhat in a step */
+#define DIFFERENCE 0.05 /* step of the Jacobian, in log Qhat, */
+#define NOISY_DIFFERENCE                                                                                     \
+    0.3 /* and of a map with random nodes, which are not quite the same at both its ends */
 #define SLOPE_DOUBT      0.05 /* relative error of a Jacobian, */
 #define NOISY_DOUBT      0.1  /* and of such a one */
 #define LEAST_LOG        -60.0
 #define LOST             -16.0 /* log Qhat of a direction that no longer counts as learned */
 #define COARSE_TOLERANCE 100.0 /* times the tolerance is enough on the way */
-#define LINEAR           1.0   /* times the tolerance: squares of a residual that Newton's step takes care of */
-#define MOST_STALE       0.3   /* change of log Qhat, */
-#define MOST_GAIN        8.0   /* or largest response to a change of f, beyond which a Jacobian is taken anew */
-#define SMALL            0.1   /* change of log Qhat over which Q is linear in it */
-#define MIDDLE           8     /* times fewer samples, to come close to the solution of the full rule */
-#define FEWER_NODES      4     /* and hidden nodes */
-#define FINER            1.2   /* fineness from grid to grid at Q = 0 */
+#define LINEAR           1.0 /* times the tolerance: squares of a residual that Newton's step takes care of */
+#define MOST_STALE       0.3 /* change of log Qhat, */
+#define MOST_GAIN        8.0 /* or largest response to a change of f, beyond which a Jacobian is taken anew */
+#define SMALL            0.1 /* change of log Qhat over which Q is linear in it */
+#define MIDDLE           8   /* times fewer samples, to come close to the solution of the full rule */
+#define FEWER_NODES      4   /* and hidden nodes */
+#define FINER            1.2 /* fineness from grid to grid at Q = 0 */
 #define FINEST           3.0
 
 /* out = u^T a u, a (p, p), u (p, k) */
@@ -55,8 +57,16 @@ static void lift(int p, int k, const double *u, const double *a, double *out)
 }
 
 typedef double scalar_map(double x, double parameter);
-static double safe_log(double x, double unused) { (void)unused; return x > 0 ? fmax(LEAST_LOG, log(x)) : LEAST_LOG; }
-static double overlap_of(double y, double unused) { (void)unused; return 1 / (1 + exp(-y)); }
+static double safe_log(double x, double unused)
+{
+    (void)unused;
+    return x > 0 ? fmax(LEAST_LOG, log(x)) : LEAST_LOG;
+}
+static double overlap_of(double y, double unused)
+{
+    (void)unused;
+    return 1 / (1 + exp(-y));
+}
 
 /* The function of a symmetric matrix. */
 static void apply_map(int n, const double *a, scalar_map *map, double parameter, double *out)
@@ -165,7 +175,8 @@ static void image(const stair_branch *b, const double *f, double alpha, double *
     memcpy(symmetric, f, sizeof(double) * (size_t)(p * p));
     stair_symmetrise(&b->symmetry, symmetric);
     project(p, d, b->axes, symmetric, inside);
-    for (int i = 0; i < d * d; i++) inside[i] = alpha * inside[i] + (i % (d + 1) == 0 ? b->side / (1 - b->side) : 0);
+    for (int i = 0; i < d * d; i++)
+        inside[i] = alpha * inside[i] + (i % (d + 1) == 0 ? b->side / (1 - b->side) : 0);
     apply_map(d, inside, safe_log, 0, out);
 }
 
@@ -212,7 +223,8 @@ static stair_status evaluate(stair_branch *b, const stair_outer_rule *rule, stai
     return status;
 }
 
-static void map_from(const stair_branch *b, const stair_outer *outer, int r, target_spec target, map_value *out)
+static void map_from(const stair_branch *b, const stair_outer *outer, int r, target_spec target,
+                     map_value *out)
 {
     double f[STAIR_SQUARE];
     stair_outer_f(outer, r, f);
@@ -223,8 +235,8 @@ static void map_from(const stair_branch *b, const stair_outer *outer, int r, tar
         out->residual = fmax(out->residual, fabs(out->image[i] - b->y[i]));
 }
 
-static stair_status map_at(stair_branch *b, const stair_outer_rule *rule, stair_outer *outer, target_spec target,
-                           map_value *out)
+static stair_status map_at(stair_branch *b, const stair_outer_rule *rule, stair_outer *outer,
+                           target_spec target, map_value *out)
 {
     STAIR_TRY(evaluate(b, rule, outer));
     map_from(b, outer, -1, target, out);
@@ -254,7 +266,8 @@ static void remember(history *h, const double *y, const double *to)
 static void mix(const history *h, double *next)
 {
     int last = h->count - 1, n = last;
-    double gram[MEMORY * MEMORY] = {0}, right[MEMORY] = {0}, values[MEMORY], vectors[MEMORY * MEMORY], weight[MEMORY] = {0};
+    double gram[MEMORY * MEMORY] = {0}, right[MEMORY] = {0}, values[MEMORY], vectors[MEMORY * MEMORY],
+                         weight[MEMORY] = {0};
     for (int i = 0; i < n; i++)
         for (int c = 0; c < h->cells; c++) {
             double now = h->image[last][c] - h->y[last][c], di = now - (h->image[i][c] - h->y[i][c]);
@@ -296,7 +309,8 @@ static void move(stair_branch *b, const double *next, double most)
 /* Perfect recovery, or back to zero where side information does not hold it. */
 static bool has_left(const stair_branch *b, target_spec target)
 {
-    return !target.by_mean && (largest_rest(b) < b->perfect || (b->side == 0 && stair_branch_least(b) > 1 - 1e-9));
+    return !target.by_mean &&
+           (largest_rest(b) < b->perfect || (b->side == 0 && stair_branch_least(b) > 1 - 1e-9));
 }
 
 /* A learned direction on its way back to zero while others stay: it has to be let go. */
@@ -308,8 +322,8 @@ static bool is_shrinking(const stair_branch *b, target_spec target)
     return values[0] < LOST && values[b->learned - 1] > LOST / 2;
 }
 
-static stair_status approach(stair_branch *b, const stair_outer_rule *rule, stair_outer *outer, target_spec target,
-                             double tolerance, stair_branch_point *point)
+static stair_status approach(stair_branch *b, const stair_outer_rule *rule, stair_outer *outer,
+                             target_spec target, double tolerance, stair_branch_point *point)
 {
     history h = {.cells = b->learned * b->learned};
     map_value at;
@@ -332,7 +346,7 @@ static stair_status approach(stair_branch *b, const stair_outer_rule *rule, stai
 
 typedef struct {
     int count;
-    double direction[STAIR_MAX_INDICES][STAIR_SQUARE]; /* orthonormal, in the space of y */
+    double direction[STAIR_MAX_INDICES][STAIR_SQUARE];     /* orthonormal, in the space of y */
     double inverse[STAIR_MAX_INDICES * STAIR_MAX_INDICES]; /* (1 - J)^-1 */
     double slope[STAIR_MAX_INDICES];                       /* d log alpha along each */
 } newton;
@@ -364,7 +378,8 @@ static void choose_directions(const stair_branch *b, newton *n)
     }
 }
 
-static stair_status differentiate(stair_branch *b, const stair_outer_rule *rule, stair_outer *outer, target_spec target, newton *n)
+static stair_status differentiate(stair_branch *b, const stair_outer_rule *rule, stair_outer *outer,
+                                  target_spec target, newton *n)
 {
     int cells = b->learned * b->learned;
     map_value base, moved;
@@ -380,7 +395,8 @@ static stair_status differentiate(stair_branch *b, const stair_outer_rule *rule,
         n->slope[k] = log(moved.alpha / base.alpha) / step;
         for (int i = 0; i < n->count; i++) {
             double slope = 0;
-            for (int c = 0; c < cells; c++) slope += n->direction[i][c] * (moved.image[c] - base.image[c]) / step;
+            for (int c = 0; c < cells; c++)
+                slope += n->direction[i][c] * (moved.image[c] - base.image[c]) / step;
             matrix[i * n->count + k] = (i == k) - slope;
         }
     }
@@ -406,8 +422,8 @@ static void newton_step(const stair_branch *b, const newton *n, const double *to
 }
 
 /* A Newton step with the coarse Jacobian, then Anderson mixing: both on the rule given. */
-static stair_status polish(stair_branch *b, const stair_outer_rule *rule, stair_outer *outer, target_spec target, newton *n,
-                           stair_branch_point *point)
+static stair_status polish(stair_branch *b, const stair_outer_rule *rule, stair_outer *outer,
+                           target_spec target, newton *n, stair_branch_point *point)
 {
     map_value at;
     double step[STAIR_SQUARE], next[STAIR_SQUARE];
@@ -419,7 +435,8 @@ static stair_status polish(stair_branch *b, const stair_outer_rule *rule, stair_
         point->residual = at.residual;
         point->alpha = at.alpha;
         if (at.residual <= b->tolerance || point->steps >= b->most_steps) return STAIR_OK;
-        if (target.by_mean && at.residual * at.residual <= LINEAR * b->tolerance) return STAIR_OK; /* see spread() */
+        if (target.by_mean && at.residual * at.residual <= LINEAR * b->tolerance)
+            return STAIR_OK; /* see spread() */
         remember(&h, b->y, at.image);
         newton_step(b, n, at.image, step);
         for (int c = 0; c < cells; c++) next[c] = b->y[c] + step[c];
@@ -430,9 +447,11 @@ static stair_status polish(stair_branch *b, const stair_outer_rule *rule, stair_
     }
 }
 
-/* To the solution of the full rule, by mean over one with fewer samples or random nodes: then a single full evaluation is
- * enough.  Grids without random nodes, coarse and fine, are so close to each other that it is in any case. */
-static stair_status refine(stair_branch *b, stair_outer *outer, target_spec target, newton *n, stair_branch_point *point)
+/* To the solution of the full rule, by mean over one with fewer samples or random nodes: then a single full
+ * evaluation is enough.  Grids without random nodes, coarse and fine, are so close to each other that it is
+ * in any case. */
+static stair_status refine(stair_branch *b, stair_outer *outer, target_spec target, newton *n,
+                           stair_branch_point *point)
 {
     stair_outer_rule middle = b->fine;
     middle.points /= MIDDLE;
@@ -448,8 +467,10 @@ static stair_status refine(stair_branch *b, stair_outer *outer, target_spec targ
     return polish(b, &b->fine, outer, target, n, point);
 }
 
-/* Newton's step from the last evaluation, by the map of replicate r (or their mean), and the alpha it leads to. */
-static double settle(const stair_branch *b, const stair_outer *outer, int r, target_spec target, const newton *n, double *step)
+/* Newton's step from the last evaluation, by the map of replicate r (or their mean), and the alpha it leads
+ * to. */
+static double settle(const stair_branch *b, const stair_outer *outer, int r, target_spec target,
+                     const newton *n, double *step)
 {
     int cells = b->learned * b->learned;
     double slope = 0;
@@ -480,8 +501,8 @@ static void overlap_at(stair_branch *b, const double *y, double *q)
     memcpy(b->y, kept, size);
 }
 
-/* Change of Q (P, P) by a step of y, to first order: next to a step of the staircase y is uncertain by more than one, and
- * overlaps are small. */
+/* Change of Q (P, P) by a step of y, to first order: next to a step of the staircase y is uncertain by more
+ * than one, and overlaps are small. */
 static void overlap_change(stair_branch *b, const double *step, double *change)
 {
     int p = b->model->info.indices, cells = b->learned * b->learned;
@@ -522,13 +543,15 @@ static double error_of_f(const stair_branch *b, const stair_outer *outer, target
     return stair_outer_spread(outer, level);
 }
 
-/* Errors of alpha and Q: each replicate has its own map, hence its own fixed point nearby.  By mean, where nothing is
- * close to unstable, Newton's step also brings the solution from the last evaluation to where its square is negligible. */
+/* Errors of alpha and Q: each replicate has its own map, hence its own fixed point nearby.  By mean, where
+ * nothing is close to unstable, Newton's step also brings the solution from the last evaluation to where its
+ * square is negligible. */
 static void spread(stair_branch *b, const stair_outer *outer, target_spec target, const newton *n,
                    stair_branch_point *point)
 {
     int p = b->model->info.indices, count = outer->replicates;
-    double y[STAIR_SQUARE], step[STAIR_SQUARE], change[STAIR_SQUARE], sum[STAIR_SQUARE] = {0}, square[STAIR_SQUARE] = {0};
+    double y[STAIR_SQUARE], step[STAIR_SQUARE], change[STAIR_SQUARE], sum[STAIR_SQUARE] = {0},
+                                                                      square[STAIR_SQUARE] = {0};
     memcpy(y, b->y, sizeof y);
     note_rule(outer, point);
     point->doubt = 0;
@@ -537,7 +560,8 @@ static void spread(stair_branch *b, const stair_outer *outer, target_spec target
         point->alpha = settle(b, outer, -1, target, n, step);
         for (int c = 0; c < b->learned * b->learned; c++) y[c] += fmax(-1, fmin(1, step[c]));
         point->residual *= point->residual;
-        point->doubt = (outer->random ? NOISY_DOUBT : SLOPE_DOUBT) * fabs(log(point->alpha / evaluated)) + point->residual;
+        point->doubt = (outer->random ? NOISY_DOUBT : SLOPE_DOUBT) * fabs(log(point->alpha / evaluated)) +
+                       point->residual;
         overlap_at(b, y, point->q);
     }
     for (int r = 0; r < count; r++) {
@@ -550,15 +574,18 @@ static void spread(stair_branch *b, const stair_outer *outer, target_spec target
     }
     if (!target.by_mean) point->f_error = hypot(error_of_f(b, outer, target), outer->bias);
     double widen = outer->random ? stair_student(count) : 1; /* two grids: half their distance */
-    point->alpha_error = hypot(stair_outer_spread(outer, point->alpha_by_replicate), hypot(outer->bias, point->doubt) * point->alpha);
+    point->alpha_error = hypot(stair_outer_spread(outer, point->alpha_by_replicate),
+                               hypot(outer->bias, point->doubt) * point->alpha);
     for (int i = 0; i < p * p; i++)
-        point->q_error[i] = fmin(1, widen * sqrt(fmax(0, square[i] - sum[i] * sum[i] / count) / (count - 1) / count));
+        point->q_error[i] =
+            fmin(1, widen * sqrt(fmax(0, square[i] - sum[i] * sum[i] / count) / (count - 1) / count));
     if (!target.by_mean) add_shared_errors(b, outer, target, n, point);
     memcpy(b->y, y, sizeof y);
 }
 
 /* alpha at the overlap just evaluated. */
-static void settle_quickly(stair_branch *b, const stair_outer *outer, target_spec target, stair_branch_point *point)
+static void settle_quickly(stair_branch *b, const stair_outer *outer, target_spec target,
+                           stair_branch_point *point)
 {
     map_value at;
     map_from(b, outer, -1, target, &at);
@@ -568,11 +595,13 @@ static void settle_quickly(stair_branch *b, const stair_outer *outer, target_spe
         map_from(b, outer, r, target, &at);
         point->alpha_by_replicate[r] = at.alpha;
     }
-    point->alpha_error = hypot(stair_outer_spread(outer, point->alpha_by_replicate), outer->bias * point->alpha);
+    point->alpha_error =
+        hypot(stair_outer_spread(outer, point->alpha_by_replicate), outer->bias * point->alpha);
 }
 
 /* One learned direction and its rest v: the overlap is known, only alpha is not. */
-static stair_status look_up(stair_branch *b, double v, const stair_outer_rule *rule, stair_branch_point *point)
+static stair_status look_up(stair_branch *b, double v, const stair_outer_rule *rule,
+                            stair_branch_point *point)
 {
     target_spec target = {.by_mean = true, .value = v};
     stair_outer outer;
@@ -589,8 +618,8 @@ static stair_status look_up(stair_branch *b, double v, const stair_outer_rule *r
     return status;
 }
 
-/* Whether the Jacobian at `coarse` (d, d) is not that of where the full rule has led: overlaps are elsewhere, or the map is
- * nearly neutral, and its slope matters. */
+/* Whether the Jacobian at `coarse` (d, d) is not that of where the full rule has led: overlaps are elsewhere,
+ * or the map is nearly neutral, and its slope matters. */
 static bool jacobian_is_stale(const stair_branch *b, const newton *n, const double *coarse)
 {
     double moved = 0, gain = 0;
@@ -599,10 +628,11 @@ static bool jacobian_is_stale(const stair_branch *b, const newton *n, const doub
     return moved > MOST_STALE || gain > MOST_GAIN;
 }
 
-/* The full rule at given alpha.  Next to where a fixed point ends, the coarse rule may still have one that the full rule does
- * not: that goes on by itself.  Leaves the map of the full rule and a Jacobian that the errors can rely on. */
-static stair_status settle_in(stair_branch *b, stair_outer *outer, target_spec target, newton *n, const double *coarse,
-                              stair_branch_point *point)
+/* The full rule at given alpha.  Next to where a fixed point ends, the coarse rule may still have one that
+ * the full rule does not: that goes on by itself.  Leaves the map of the full rule and a Jacobian that the
+ * errors can rely on. */
+static stair_status settle_in(stair_branch *b, stair_outer *outer, target_spec target, newton *n,
+                              const double *coarse, stair_branch_point *point)
 {
     if (point->residual > b->tolerance) {
         point->steps = 0;
@@ -621,7 +651,8 @@ static stair_status solve(stair_branch *b, target_spec target, bool fine, stair_
     stair_outer outer;
     newton n;
     point->stop = STAIR_STOP_CONVERGED;
-    if (target.by_mean && b->learned == 1) return look_up(b, target.value, fine ? &b->fine : &b->coarse, point);
+    if (target.by_mean && b->learned == 1)
+        return look_up(b, target.value, fine ? &b->fine : &b->coarse, point);
     STAIR_TRY(stair_outer_create(b->context, b->model, b->kernel, most_replicates(b), &outer));
     stair_status status = approach(b, &b->coarse, &outer, target, COARSE_TOLERANCE * b->tolerance, point);
     if (status == STAIR_OK && is_shrinking(b, target)) {
@@ -645,7 +676,8 @@ static stair_status solve(stair_branch *b, target_spec target, bool fine, stair_
         else
             settle_quickly(b, &outer, target, point);
         stair_operator_leading(&outer, &b->symmetry, b->rest, &point->leading);
-        if (point->residual > (fine ? 1 : COARSE_TOLERANCE) * b->tolerance) point->stop = STAIR_STOP_ITERATIONS;
+        if (point->residual > (fine ? 1 : COARSE_TOLERANCE) * b->tolerance)
+            point->stop = STAIR_STOP_ITERATIONS;
     } else if (status == STAIR_OK) {
         note_rule(&outer, point);
         point->stop = stair_branch_least(b) > 0.5 ? STAIR_STOP_ZERO : STAIR_STOP_PERFECT;
@@ -668,7 +700,8 @@ stair_status stair_branch_at_mean(stair_branch *b, double v, bool fine, stair_br
 }
 
 /* On finer and finer grids until the leading eigenvalue is known to `precision`. */
-static stair_status refine_at_zero(stair_branch *b, double precision, stair_outer *outer, stair_branch_point *point)
+static stair_status refine_at_zero(stair_branch *b, double precision, stair_outer *outer,
+                                   stair_branch_point *point)
 {
     double q[STAIR_SQUARE] = {0};
     stair_outer_rule rule = b->fine;
@@ -676,7 +709,9 @@ static stair_status refine_at_zero(stair_branch *b, double precision, stair_oute
     for (rule.fineness = 1;; rule.fineness *= FINER) {
         STAIR_TRY(stair_label_grid_evaluate(b->context, b->model, &rule, q, b->rest, outer));
         stair_operator_leading(outer, &b->symmetry, b->rest, &point->leading);
-        if (outer->random /* hidden nodes are, and a finer grid does not help them */ || rule.fineness > FINEST || point->leading.error <= precision * point->leading.value) return STAIR_OK;
+        if (outer->random /* hidden nodes are, and a finer grid does not help them */ ||
+            rule.fineness > FINEST || point->leading.error <= precision * point->leading.value)
+            return STAIR_OK;
     }
 }
 

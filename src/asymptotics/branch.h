@@ -22,23 +22,23 @@ typedef struct {
     int most_steps;
     size_t calls; /* samples asked of the channel so far */
 
-    int learned, kernel;          /* dimensions: together P */
-    double axes[STAIR_SQUARE];    /* (P, learned), orthonormal columns */
-    double rest[STAIR_SQUARE];    /* (P, kernel) */
-    double y[STAIR_SQUARE];       /* (learned, learned): log Qhat */
+    int learned, kernel;       /* dimensions: together P */
+    double axes[STAIR_SQUARE]; /* (P, learned), orthonormal columns */
+    double rest[STAIR_SQUARE]; /* (P, kernel) */
+    double y[STAIR_SQUARE];    /* (learned, learned): log Qhat */
 } stair_branch;
 
 /* Outcome of a solve. */
 typedef struct {
     int replicates;
-    bool grid;   /* of labels, and not samples */
-    bool random; /* replicates are independent, see expectation.h */
-    double bias; /* relative error that all replicates may share, of f */
-    double doubt; /* and of alpha, from the slopes it was settled with */
+    bool grid;      /* of labels, and not samples */
+    bool random;    /* replicates are independent, see expectation.h */
+    double bias;    /* relative error that all replicates may share, of f */
+    double doubt;   /* and of alpha, from the slopes it was settled with */
     double f_error; /* at given alpha: relative error of f, on average over what is learned */
     double alpha, alpha_error, alpha_by_replicate[STAIR_MOST_REPLICATES];
     double q[STAIR_SQUARE], q_error[STAIR_SQUARE]; /* (P, P) */
-    stair_leading leading; /* of F on what is not learned */
+    stair_leading leading;                         /* of F on what is not learned */
     int steps;
     double residual;
     stair_stop stop;
@@ -49,8 +49,8 @@ void stair_branch_start(stair_branch *b); /* nothing learned */
 /* Adds the range of x (P, P) >= 0 to what is learned, with overlap `amount` along it. */
 void stair_branch_learn(stair_branch *b, const double *x, double amount);
 void stair_branch_overlap(const stair_branch *b, double *q); /* (P, P) */
-double stair_branch_least(const stair_branch *b);            /* least eigenvalue of 1 - Q on what is learned */
-double stair_branch_mean(const stair_branch *b);             /* mean of them: v */
+double stair_branch_least(const stair_branch *b); /* least eigenvalue of 1 - Q on what is learned */
+double stair_branch_mean(const stair_branch *b);  /* mean of them: v */
 
 stair_status stair_branch_at_alpha(stair_branch *b, double alpha, stair_branch_point *point);
 stair_status stair_branch_at_mean(stair_branch *b, double v, bool fine, stair_branch_point *point);

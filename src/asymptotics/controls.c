@@ -7,8 +7,9 @@
 
 #include "core/matrix.h"
 
-#define LEAST_SPREAD 1e-6 /* of a control, relative to the terms it is the difference of: less is rounding, also of slopes */
-#define LEAST_VALUE  1e-8 /* eigenvalues of the correlations below are combinations that do not vary */
+#define LEAST_SPREAD                                                                                         \
+    1e-6 /* of a control, relative to the terms it is the difference of: less is rounding, also of slopes */
+#define LEAST_VALUE 1e-8 /* eigenvalues of the correlations below are combinations that do not vary */
 
 /* Doubles that one replicate has: total, sum, size, cross. */
 static size_t group_size(const stair_controls *c)
@@ -17,7 +18,8 @@ static size_t group_size(const stair_controls *c)
     return 1 + all + k + k * all;
 }
 
-stair_status stair_controls_create(stair_context *context, int targets, int controls, int replicates, stair_controls *c)
+stair_status stair_controls_create(stair_context *context, int targets, int controls, int replicates,
+                                   stair_controls *c)
 {
     size_t t = (size_t)targets, k = (size_t)controls, all = t + k, r = (size_t)replicates;
     *c = (stair_controls){.targets = targets, .controls = controls, .replicates = replicates};
@@ -87,8 +89,8 @@ static double covariance(const summary *s, int i, int k)
 static void solve(stair_controls *c, int without)
 {
     int k = c->controls, n = c->targets;
-    double *vectors = c->coefficient + k * n, *right = vectors + k * k, *matrix = right + k * n, *scale = matrix + k * k,
-           *values = scale + k;
+    double *vectors = c->coefficient + k * n, *right = vectors + k * k, *matrix = right + k * n,
+           *scale = matrix + k * k, *values = scale + k;
     summary s = sum_others(c, without);
     for (int i = 0; i < k; i++) {
         double spread = covariance(&s, i, n + i);
@@ -105,7 +107,8 @@ static void solve(stair_controls *c, int without)
         for (int t = 0; t < n; t++) {
             double along = 0;
             for (int i = 0; i < k; i++) along += vectors[i * k + e] * right[i * n + t];
-            for (int i = 0; i < k; i++) c->coefficient[i * n + t] += scale[i] * vectors[i * k + e] * along / values[e];
+            for (int i = 0; i < k; i++)
+                c->coefficient[i * n + t] += scale[i] * vectors[i * k + e] * along / values[e];
         }
     }
 }
@@ -115,6 +118,7 @@ void stair_controls_apply(stair_controls *c, int replicate, const double *averag
     solve(c, replicate);
     for (int t = 0; t < c->targets; t++) {
         out[t] = averages[t];
-        for (int i = 0; i < c->controls; i++) out[t] -= c->coefficient[i * c->targets + t] * averages[c->targets + i];
+        for (int i = 0; i < c->controls; i++)
+            out[t] -= c->coefficient[i * c->targets + t] * averages[c->targets + i];
     }
 }

@@ -1,18 +1,19 @@
-/* Between two steps the fixed points of state evolution are one smooth branch: it is solved at a few places and the
- * overlaps at any alpha are read off a fit, instead of solving each alpha anew.
+/* Between two steps the fixed points of state evolution are one smooth branch: it is solved at a few places
+ * and the overlaps at any alpha are read off a fit, instead of solving each alpha anew.
  *
- * A branch is parametrised by the mean v of the eigenvalues of V = 1 - Q on what is learned; solving at given v has no
- * critical slowing down.  From v_0 at its step on, v = v_0 cos^2(x): x is like the square root of the new overlap at
- * one end and like that of what is left at the other, which is how the branch is not smooth in Q.  Its ends are
- * steps and known well.  Fitted are polynomials in x to the entries
- * of log(V/v), and to log alpha, or, where the branch ends in perfect recovery at alpha_p, to log((alpha_p - alpha)/v),
- * on all of the way to alpha_p.  Nodes have independent random numbers.  That the branch is
- * smooth is put in as a prior for the coefficients of Chebyshev polynomials, which fall at least like DECAY^k (they do,
- * by a factor of two and more, on the branches that are known to 1e-5); where the nodes show larger ones the prior is
- * made as wide.  The error is that of the posterior: it grows beyond the last node, and is
- * larger where nodes are off by more than their own.
+ * A branch is parametrised by the mean v of the eigenvalues of V = 1 - Q on what is learned; solving at given
+ * v has no critical slowing down.  From v_0 at its step on, v = v_0 cos^2(x): x is like the square root of
+ * the new overlap at one end and like that of what is left at the other, which is how the branch is not
+ * smooth in Q.  Its ends are steps and known well.  Fitted are polynomials in x to the entries of log(V/v),
+ * and to log alpha, or, where the branch ends in perfect recovery at alpha_p, to log((alpha_p - alpha)/v), on
+ * all of the way to alpha_p.  Nodes have independent random numbers.  That the branch is smooth is put in as
+ * a prior for the coefficients of Chebyshev polynomials, which fall at least like DECAY^k (they do, by a
+ * factor of two and more, on the branches that are known to 1e-5); where the nodes show larger ones the prior
+ * is made as wide.  The error is that of the posterior: it grows beyond the last node, and is larger where
+ * nodes are off by more than their own.
  *
- * Where alpha does not grow along a branch, or a step is a jump, there is no curve and STAIR_UNSUPPORTED is returned. */
+ * Where alpha does not grow along a branch, or a step is a jump, there is no curve and STAIR_UNSUPPORTED is
+ * returned. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,26 +25,28 @@
 #include "asymptotics/staircase.h"
 #include "core/matrix.h"
 
-#define MOST_NODES  16
-#define TERMS       12  /* of a polynomial; term k >= 1 is of the size PRIOR DECAY^(k - 1) or less */
-#define PRIOR       0.3
-#define DECAY       0.4
-#define FREE        10.0
-#define SHORT       0.75 /* of the way to perfect recovery: where a branch ends before, terms are smaller in proportion */
-#define WIDER       4    /* times that the prior is widened */
+#define MOST_NODES 16
+#define TERMS      12 /* of a polynomial; term k >= 1 is of the size PRIOR DECAY^(k - 1) or less */
+#define PRIOR      0.3
+#define DECAY      0.4
+#define FREE       10.0
+#define SHORT                                                                                                \
+    0.75 /* of the way to perfect recovery: where a branch ends before, terms are smaller in proportion */
+#define WIDER       4 /* times that the prior is widened */
 #define NO_SLOPE    1e-4
 #define LEAST_ERROR 1e-5 /* relative, of a node: what the fit can tell from zero */
 #define MOST_STEPS  16
-#define NOISY_NODES 9   /* of a branch whose nodes are not cheap, if it goes all the way; else as many as belong to it, */
-#define FEWEST      3   /* and at least these */
-#define FINER       1.2 /* fineness from grid to grid, */
-#define FINER_GRIDS 4   /* at most so often, */
-#define GRID_SHARE  0.5 /* until the error is that part of what is wanted */
+#define NOISY_NODES                                                                                          \
+    9 /* of a branch whose nodes are not cheap, if it goes all the way; else as many as belong to it, */
+#define FEWEST      3    /* and at least these */
+#define FINER       1.2  /* fineness from grid to grid, */
+#define FINER_GRIDS 4    /* at most so often, */
+#define GRID_SHARE  0.5  /* until the error is that part of what is wanted */
 #define CLOSE       1.15 /* times what is wanted is near enough where it takes more samples */
 #define NODE_SHARE  0.9  /* error of a node, relative to the error wanted of the fit */
 #define MORE_NODES  4    /* one after the other where the fit is worst, until it is good */
-#define LAST_REST   3.0 /* v of the last node before perfect recovery, in units of the precision */
-#define NO_REST     0.5 /* the same of nodes that are put in later */
+#define LAST_REST   3.0  /* v of the last node before perfect recovery, in units of the precision */
+#define NO_REST     0.5  /* the same of nodes that are put in later */
 #define WIDENING    1.1
 #define BEYOND      1.05 /* the last branch is followed to that much more than the largest alpha */
 #define CHECKS      400
@@ -51,7 +54,7 @@
 
 typedef struct {
     double v, x, alpha, error;
-    double shape[STAIR_SQUARE];       /* (d, d): log(V/v) */
+    double shape[STAIR_SQUARE]; /* (d, d): log(V/v) */
     double shape_error[STAIR_SQUARE];
 } curve_node;
 
@@ -61,11 +64,11 @@ typedef struct {
 
 typedef struct {
     int learned;
-    double axes[STAIR_SQUARE];   /* (P, learned) */
-    double from, to;             /* alpha */
-    double start;                /* v_0 */
-    double x_to;                 /* x of the last node */
-    double limit;                /* alpha of perfect recovery at x = pi/2, or 0 */
+    double axes[STAIR_SQUARE]; /* (P, learned) */
+    double from, to;           /* alpha */
+    double start;              /* v_0 */
+    double x_to;               /* x of the last node */
+    double limit;              /* alpha of perfect recovery at x = pi/2, or 0 */
     curve_fit alpha;
     curve_fit shape[STAIR_MAX_INDICES * (STAIR_MAX_INDICES + 1) / 2];
 } curve_branch;
@@ -95,12 +98,24 @@ static double fit_value(const curve_fit *fit, double z)
 }
 
 /* x of perfect recovery, or of the last node. */
-static double end_of(const curve_branch *c) { return c->limit > 0 ? M_PI_2 : c->x_to; }
+static double end_of(const curve_branch *c)
+{
+    return c->limit > 0 ? M_PI_2 : c->x_to;
+}
 
-static double place(const curve_branch *c, double x) { return 2 * x / end_of(c) - 1; }
+static double place(const curve_branch *c, double x)
+{
+    return 2 * x / end_of(c) - 1;
+}
 
-static double mean_at(const curve_branch *c, double x) { return c->start * cos(x) * cos(x); }
-static double place_of(const curve_branch *c, double v) { return acos(sqrt(fmin(1, v / c->start))); }
+static double mean_at(const curve_branch *c, double x)
+{
+    return c->start * cos(x) * cos(x);
+}
+static double place_of(const curve_branch *c, double v)
+{
+    return acos(sqrt(fmin(1, v / c->start)));
+}
 
 /* Size of coefficient a that is expected on a branch that goes `reach` of the way. */
 static double expected_size(double reach, int a)
@@ -109,10 +124,10 @@ static double expected_size(double reach, int a)
     return a ? part * PRIOR * pow(part * DECAY, a - 1) : FREE;
 }
 
-/* Least squares with a prior for the coefficients, `wide` times the expected ones, the error enlarged where nodes miss
- * the fit by more than theirs. */
-static void fit_with_prior(double reach, double wide, int n, const double *z, const double *value, const double *error,
-                           curve_fit *fit)
+/* Least squares with a prior for the coefficients, `wide` times the expected ones, the error enlarged where
+ * nodes miss the fit by more than theirs. */
+static void fit_with_prior(double reach, double wide, int n, const double *z, const double *value,
+                           const double *error, curve_fit *fit)
 {
     double normal[TERMS * TERMS] = {0}, right[TERMS] = {0}, t[TERMS], chi = 0;
     for (int a = 0; a < TERMS; a++) normal[a * (TERMS + 1)] = pow(wide * expected_size(reach, a), -2);
@@ -124,8 +139,10 @@ static void fit_with_prior(double reach, double wide, int n, const double *z, co
             for (int b = 0; b < TERMS; b++) normal[a * TERMS + b] += weight * t[a] * t[b];
         }
     }
-    for (int a = 0; a < TERMS; a++) /* no slope at the step: everything begins like the new overlap, that is like x^2 */
-        for (int b = 0; b < TERMS; b++) normal[a * TERMS + b] += ((a + b) % 2 ? -1.0 : 1.0) * a * a * b * b / (NO_SLOPE * NO_SLOPE);
+    for (int a = 0; a < TERMS;
+         a++) /* no slope at the step: everything begins like the new overlap, that is like x^2 */
+        for (int b = 0; b < TERMS; b++)
+            normal[a * TERMS + b] += ((a + b) % 2 ? -1.0 : 1.0) * a * a * b * b / (NO_SLOPE * NO_SLOPE);
     for (int a = 0; a < TERMS * TERMS; a++) fit->covariance[a] = a % (TERMS + 1) == 0;
     stair_matrix_solve(TERMS, normal, TERMS, fit->covariance, NULL);
     for (int a = 0; a < TERMS; a++) {
@@ -137,13 +154,15 @@ static void fit_with_prior(double reach, double wide, int n, const double *z, co
 }
 
 /* With a prior as wide as the coefficients turn out to be. */
-static void fit_nodes(double reach, int n, const double *z, const double *value, const double *error, curve_fit *fit)
+static void fit_nodes(double reach, int n, const double *z, const double *value, const double *error,
+                      curve_fit *fit)
 {
     double wide = 1;
     for (int k = 0; k < WIDER; k++) {
         fit_with_prior(reach, wide, n, z, value, error, fit);
         double most = 0;
-        for (int a = 1; a < TERMS; a++) most = fmax(most, fabs(fit->coefficient[a]) / expected_size(reach, a));
+        for (int a = 1; a < TERMS; a++)
+            most = fmax(most, fabs(fit->coefficient[a]) / expected_size(reach, a));
         if (most <= wide) return;
         wide = most;
     }
@@ -172,7 +191,10 @@ static double alpha_error_at(const curve_branch *c, double x)
     return relative * (c->limit > 0 ? c->limit - alpha_at(c, x) : alpha_at(c, x));
 }
 
-static int packed(int i, int j) { return i >= j ? i * (i + 1) / 2 + j : j * (j + 1) / 2 + i; }
+static int packed(int i, int j)
+{
+    return i >= j ? i * (i + 1) / 2 + j : j * (j + 1) / 2 + i;
+}
 
 /* V (d, d) at x: the exponential of the fitted logarithm, with its mean eigenvalue made v. */
 static void rest_at(const curve_branch *c, double x, double *v)
@@ -187,7 +209,8 @@ static void rest_at(const curve_branch *c, double x, double *v)
         for (int j = 0; j < d; j++) {
             v[i * d + j] = 0;
             for (int k = 0; k < d; k++)
-                v[i * d + j] += vectors[i * d + k] * fmin(1, mean_at(c, x) * values[k] / mean) * vectors[j * d + k];
+                v[i * d + j] +=
+                    vectors[i * d + k] * fmin(1, mean_at(c, x) * values[k] / mean) * vectors[j * d + k];
         }
 }
 
@@ -199,7 +222,8 @@ static void lift(const curve_branch *c, int p, const double *a, double *out)
         for (int j = 0; j < p; j++) {
             out[i * p + j] = 0;
             for (int k = 0; k < d; k++)
-                for (int l = 0; l < d; l++) out[i * p + j] += c->axes[i * d + k] * a[k * d + l] * c->axes[j * d + l];
+                for (int l = 0; l < d; l++)
+                    out[i * p + j] += c->axes[i * d + k] * a[k * d + l] * c->axes[j * d + l];
         }
 }
 
@@ -228,13 +252,15 @@ static void overlap_errors(const curve_branch *c, int p, double x, double *error
     int d = c->learned;
     double end = end_of(c), low = fmax(x - 1e-4 * end, 0), high = fmin(x + 1e-4 * end, end);
     double near[STAIR_SQUARE], far[STAIR_SQUARE], v[STAIR_SQUARE], beside[STAIR_SQUARE];
-    double slope = fabs(alpha_at(c, high) - alpha_at(c, low)), move = slope > 0 ? alpha_error_at(c, x) / slope : INFINITY;
+    double slope = fabs(alpha_at(c, high) - alpha_at(c, low)),
+           move = slope > 0 ? alpha_error_at(c, x) / slope : INFINITY;
     overlap_at(c, p, low, near);
     overlap_at(c, p, high, far);
     rest_at(c, x, v);
     for (int i = 0; i < d; i++)
         for (int j = 0; j < d; j++)
-            v[i * d + j] = sqrt(v[i * d + i] * v[j * d + j]) * fit_error(&c->shape[packed(i, j)], place(c, x));
+            v[i * d + j] =
+                sqrt(v[i * d + i] * v[j * d + j]) * fit_error(&c->shape[packed(i, j)], place(c, x));
     lift(c, p, v, beside);
     for (int i = 0; i < p * p; i++) error[i] = fmin(1, hypot((near[i] - far[i]) * move, beside[i]));
 }
@@ -261,14 +287,16 @@ static void shape_of(const curve_branch *c, int p, const double *q, curve_node *
         for (int l = 0; l < d; l++) {
             v[k * d + l] = k == l;
             for (int i = 0; i < p; i++)
-                for (int j = 0; j < p; j++) v[k * d + l] -= c->axes[i * d + k] * q[i * p + j] * c->axes[j * d + l];
+                for (int j = 0; j < p; j++)
+                    v[k * d + l] -= c->axes[i * d + k] * q[i * p + j] * c->axes[j * d + l];
         }
     stair_matrix_eigen(d, v, values, vectors);
     for (int k = 0; k < d; k++) mean += (values[k] = fmax(values[k], 1e-15)) / d;
     for (int i = 0; i < d; i++)
         for (int j = 0; j < d; j++) {
             node->shape[i * d + j] = 0;
-            for (int k = 0; k < d; k++) node->shape[i * d + j] += vectors[i * d + k] * log(values[k] / mean) * vectors[j * d + k];
+            for (int k = 0; k < d; k++)
+                node->shape[i * d + j] += vectors[i * d + k] * log(values[k] / mean) * vectors[j * d + k];
         }
     node->v = mean;
     node->x = place_of(c, mean);
@@ -283,14 +311,17 @@ static void read_node(const curve_branch *c, int p, const stair_branch_point *po
     double relative[STAIR_MAX_INDICES]; /* errors of V along each axis */
     for (int k = 0; k < d; k++) {
         double moved = 0;
-        for (int i = 0; i < p; i++) moved += c->axes[i * d + k] * c->axes[i * d + k] * point->q_error[i * (p + 1)];
+        for (int i = 0; i < p; i++)
+            moved += c->axes[i * d + k] * c->axes[i * d + k] * point->q_error[i * (p + 1)];
         relative[k] = moved / (exp(node->shape[k * (d + 1)]) * node->v);
     }
     for (int k = 0; k < d; k++)
-        for (int l = 0; l < d; l++) node->shape_error[k * d + l] = fmax(LEAST_ERROR, sqrt(relative[k] * relative[l]));
+        for (int l = 0; l < d; l++)
+            node->shape_error[k * d + l] = fmax(LEAST_ERROR, sqrt(relative[k] * relative[l]));
 }
 
-/* One fixed point whose alpha has about the error `wanted`: on finer grids, or with as many more samples as that takes. */
+/* One fixed point whose alpha has about the error `wanted`: on finer grids, or with as many more samples as
+ * that takes. */
 static stair_status solve_node(stair_branch *b, const curve_branch *c, double v, double wanted, uint64_t seed,
                                stair_branch_point *point, curve_node *node)
 {
@@ -307,11 +338,13 @@ static stair_status solve_node(stair_branch *b, const curve_branch *c, double v,
         STAIR_TRY(stair_branch_at_mean(b, v, true, point));
     b->fine = fine;
     read_node(c, p, point, node);
-    return point->stop != STAIR_STOP_CONVERGED ? stair_fail(b->context, STAIR_UNSUPPORTED, "no fixed point with mean 1 - Q = %g", v)
-                                            : STAIR_OK;
+    return point->stop != STAIR_STOP_CONVERGED
+               ? stair_fail(b->context, STAIR_UNSUPPORTED, "no fixed point with mean 1 - Q = %g", v)
+               : STAIR_OK;
 }
 
-/* Fits to the nodes; false where alpha does not grow: at a node beyond perfect recovery it falls again on the way there. */
+/* Fits to the nodes; false where alpha does not grow: at a node beyond perfect recovery it falls again on the
+ * way there. */
 static bool fit_branch(curve_branch *c, int n, const curve_node *node)
 {
     double z[MOST_NODES + 2], value[MOST_NODES + 2], error[MOST_NODES + 2];
@@ -339,7 +372,8 @@ static bool fit_branch(curve_branch *c, int n, const curve_node *node)
     return grows(c);
 }
 
-/* Where on the branch, beyond `from` and up to alpha = `most`, the largest error of an overlap is, and that error. */
+/* Where on the branch, beyond `from` and up to alpha = `most`, the largest error of an overlap is, and that
+ * error. */
 static double worst_error(const curve_branch *c, int p, double from, double most, double *x)
 {
     double error[STAIR_SQUARE], worst = 0;
@@ -371,7 +405,8 @@ static void end_node(const curve_branch *c, int p, const stair_step *step, const
     shape_of(c, p, q, node);
     node->alpha = step->alpha;
     node->error = fmax(step->error, LEAST_ERROR * step->alpha);
-    for (int i = 0; i < c->learned * c->learned; i++) node->shape_error[i] = fmax(LEAST_ERROR, 10 * step->error / step->alpha);
+    for (int i = 0; i < c->learned * c->learned; i++)
+        node->shape_error[i] = fmax(LEAST_ERROR, 10 * step->error / step->alpha);
 }
 
 /* Where the last branch may stop: at perfect recovery, or beyond the largest alpha that is asked for. */
@@ -380,7 +415,8 @@ static stair_status last_mean(curve_job *job, curve_branch *c, stair_branch *b, 
     stair_perfect limit;
     *end = LAST_REST * job->options->precision;
     if (!b->kernel && job->model->info.prenoise == 0 && !job->model->info.output_noisy) {
-        STAIR_TRY(stair_perfect_find(job->context, job->model, &b->symmetry, 256, 2, job->options->seed, &limit));
+        STAIR_TRY(
+            stair_perfect_find(job->context, job->model, &b->symmetry, 256, 2, job->options->seed, &limit));
         c->limit = limit.alpha;
         if (*end < 0.5 * start) return STAIR_OK;
     }
@@ -413,11 +449,17 @@ static stair_status make_branch(curve_job *job, int k)
         end = node[1].v;
     }
     c->x_to = place_of(c, end);
-    if (!b->kernel) b->fine.widening = fmin(b->fine.widening, WIDENING); /* only the operator has tails that need more */
-    bool grids = stair_label_grid_fits(job->context, job->model, job->marks[k].q) && !stair_hidden_nodes_random(job->model);
+    if (!b->kernel)
+        b->fine.widening = fmin(b->fine.widening, WIDENING); /* only the operator has tails that need more */
+    bool grids = stair_label_grid_fits(job->context, job->model, job->marks[k].q) &&
+                 !stair_hidden_nodes_random(job->model);
     bool cheap = grids && k == 0; /* nothing is known of the hidden row */
-    int part = (int)ceil(NOISY_NODES * c->x_to / M_PI_2), inside = cheap ? MOST_NODES - 4 : part > FEWEST ? part : FEWEST;
-    double first = cheap ? 0.5 : grids ? 1 : 1.5; /* where nodes are noisy they stay away from the step, which is known */
+    int part = (int)ceil(NOISY_NODES * c->x_to / M_PI_2), inside = cheap           ? MOST_NODES - 4
+                                                                   : part > FEWEST ? part
+                                                                                   : FEWEST;
+    double first = cheap   ? 0.5
+                   : grids ? 1
+                           : 1.5; /* where nodes are noisy they stay away from the step, which is known */
     double next = !last ? curve->steps[k + 1].alpha : c->limit > 0 ? c->limit : job->most_alpha;
     double most = 0; /* change of an overlap */
     for (int i = 0; i < p; i++)
@@ -425,13 +467,16 @@ static stair_status make_branch(curve_job *job, int k)
     double slope = fmax(0.1, most) / fabs(next - curve->steps[k].alpha);
     double wanted = job->options->points ? INFINITY : NODE_SHARE * job->options->precision / slope;
     bool good = false;
-    double x = 0, nearest = c->x_to * first / (inside + first), furthest = place_of(c, fmin(end, NO_REST * job->options->precision));
+    double x = 0, nearest = c->x_to * first / (inside + first),
+           furthest = place_of(c, fmin(end, NO_REST * job->options->precision));
     for (int i = 0; i < inside + MORE_NODES; i++) {
-        double share = cheap ? 0.5 * (1 - cos(M_PI * (i + first) / inside)) : (i + first) / (inside + first - (last ? 1 : 0));
+        double share = cheap ? 0.5 * (1 - cos(M_PI * (i + first) / inside))
+                             : (i + first) / (inside + first - (last ? 1 : 0));
         uint64_t seed = job->options->seed + 7919 * (uint64_t)(16 * k + i + 1);
         if (i < inside)
             x = c->x_to * share;
-        else if (!good || job->options->points || worst_error(c, p, nearest, job->most_alpha, &x) <= job->options->precision)
+        else if (!good || job->options->points ||
+                 worst_error(c, p, nearest, job->most_alpha, &x) <= job->options->precision)
             break;
         x = fmin(x, furthest);
         STAIR_TRY(solve_node(b, c, mean_at(c, x), wanted, seed, job->point, &node[count++]));
@@ -439,35 +484,41 @@ static stair_status make_branch(curve_job *job, int k)
     }
     c->from = curve->steps[k].alpha;
     c->to = !last ? curve->steps[k + 1].alpha : c->limit > 0 ? c->limit : alpha_at(c, c->x_to);
-    return good ? STAIR_OK : stair_fail(job->context, STAIR_UNSUPPORTED, "alpha does not grow along branch %d", k + 1);
+    return good ? STAIR_OK
+                : stair_fail(job->context, STAIR_UNSUPPORTED, "alpha does not grow along branch %d", k + 1);
 }
 
 static stair_status make(curve_job *job)
 {
     stair_curve *curve = job->curve;
-    STAIR_TRY(stair_staircase_marks(job->context, job->model, job->options, MOST_STEPS, curve->steps, job->marks,
-                                    &curve->step_count));
+    STAIR_TRY(stair_staircase_marks(job->context, job->model, job->options, MOST_STEPS, curve->steps,
+                                    job->marks, &curve->step_count));
     for (int k = 0; k < curve->step_count && curve->steps[k].alpha < job->most_alpha; k++) {
-        if (curve->steps[k].jump) return stair_fail(job->context, STAIR_UNSUPPORTED, "step %d is a jump", k + 1);
+        if (curve->steps[k].jump)
+            return stair_fail(job->context, STAIR_UNSUPPORTED, "step %d is a jump", k + 1);
         curve->branch_count++;
     }
-    curve->branches = calloc((size_t)(curve->branch_count ? curve->branch_count : 1), sizeof *curve->branches);
+    curve->branches =
+        calloc((size_t)(curve->branch_count ? curve->branch_count : 1), sizeof *curve->branches);
     if (!curve->branches) return stair_fail(job->context, STAIR_NO_MEMORY, "out of memory");
     for (int k = 0; k < curve->branch_count; k++) STAIR_TRY(make_branch(job, k));
     return STAIR_OK;
 }
 
-stair_status stair_curve_create(stair_context *context, const stair_model *model, const stair_asymptotics_options *options,
-                                double most_alpha, stair_curve **curve)
+stair_status stair_curve_create(stair_context *context, const stair_model *model,
+                                const stair_asymptotics_options *options, double most_alpha,
+                                stair_curve **curve)
 {
     curve_job job = {.context = context, .model = model, .options = options, .most_alpha = most_alpha};
     *curve = NULL;
     STAIR_TRY(stair_asymptotics_check(context, options));
-    if (options->side > 0) return stair_fail(context, STAIR_UNSUPPORTED, "with side information there are no steps");
+    if (options->side > 0)
+        return stair_fail(context, STAIR_UNSUPPORTED, "with side information there are no steps");
     *curve = job.curve = calloc(1, sizeof **curve);
     job.marks = calloc(MOST_STEPS, sizeof *job.marks);
     job.point = malloc(sizeof *job.point);
-    stair_status status = *curve && job.marks && job.point ? STAIR_OK : stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+    stair_status status =
+        *curve && job.marks && job.point ? STAIR_OK : stair_fail(context, STAIR_NO_MEMORY, "out of memory");
     if (status == STAIR_OK) {
         job.curve->p = model->info.indices;
         stair_symmetry_find(model, &job.curve->symmetry);

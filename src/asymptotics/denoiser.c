@@ -43,13 +43,15 @@ static stair_status ask_channel(stair_context *context, const stair_denoiser *d,
 }
 
 stair_status stair_denoiser_evaluate(stair_context *context, stair_denoiser *d, uint64_t first, size_t n,
-                                     const double *labels, const double *omega, const double *drawn, stair_denoised *result)
+                                     const double *labels, const double *omega, const double *drawn,
+                                     stair_denoised *result)
 {
     size_t pm = (size_t)(d->model->info.indices * d->model->info.tokens),
            k = (size_t)d->model->info.label_size;
     result->n = n;
     if (!d->hidden && !d->pair) {
-        stair_channel_result out = {.logz = result->logz, .g = result->g, .dg = result->dg, .error = result->error};
+        stair_channel_result out = {
+            .logz = result->logz, .g = result->g, .dg = result->dg, .error = result->error};
         if (d->parts > 1) {
             out.half_logz = result->logz + n;
             out.half_g = result->g + n * pm;

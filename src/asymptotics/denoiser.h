@@ -10,7 +10,8 @@ typedef struct {
     const double *cov;    /* (P, P), the caller's */
     stair_hidden *hidden; /* one last row, */
     stair_pair *pair;     /* or two; both NULL: the channel answers */
-    int parts;            /* estimates of each sample: 1, or 3 (whole, half, half) that take the bias out, see hidden.c */
+    int parts; /* estimates of each sample: 1, or 3 (whole, half, half) that take the bias out, see hidden.c
+                */
 } stair_denoiser;
 
 /* (n, parts) and so on, in the order of stair_denoised_at(); the caller's. */
@@ -34,7 +35,8 @@ stair_status stair_denoiser_evaluate(stair_context *context, stair_denoiser *den
 /* Where part k of sample i stands in the arrays. */
 size_t stair_denoised_at(const stair_denoiser *denoiser, const stair_denoised *result, size_t i, int part);
 
-bool stair_denoiser_is_random(const stair_denoiser *denoiser); /* hidden nodes are, and a new seed makes new ones */
+bool stair_denoiser_is_random(
+    const stair_denoiser *denoiser); /* hidden nodes are, and a new seed makes new ones */
 
 /* Share of part k in an average: 1 for the whole; 2, -1/2, -1/2 where nodes are random, see hidden.c. */
 double stair_denoiser_share(const stair_denoiser *denoiser, int part);

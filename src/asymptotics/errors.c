@@ -4,8 +4,8 @@
  *   Bayes    E|g(Z)|^2 - E<g(Z), g(Z')> = E|g(Z) - g(Z')|^2 / 2
  *   plug-in  E|g(Z) - g(omega)|^2
  *
- * `prenoise` belongs to the label and widens 1 - Q here as it does in the channel; noise on y would add its own
- * variance to both and is left out. */
+ * `prenoise` belongs to the label and widens 1 - Q here as it does in the channel; noise on y would add its
+ * own variance to both and is left out. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,8 +41,8 @@ static void add(int p, int m, const double *a, const double *normals, double *ou
             for (int t = 0; t < m; t++) out[i * m + t] += a[i * p + k] * normals[k * m + t];
 }
 
-static void one_point(const stair_model *model, const double *root_q, const double *root_v, const double *normals,
-                      double *bayes, double *plugin)
+static void one_point(const stair_model *model, const double *root_q, const double *root_v,
+                      const double *normals, double *bayes, double *plugin)
 {
     int p = model->info.indices, m = model->info.tokens, size = p * m;
     double omega[CELLS] = {0}, z[CELLS], other[CELLS], y[LABEL], y_other[LABEL], y_mean[LABEL];
@@ -85,7 +85,8 @@ static stair_status one_replicate(void *user, size_t r, int thread, stair_contex
 }
 
 /* Means over replicates of what is at overlap q (P, P); by replicate in the job. */
-static stair_status evaluate(stair_context *context, errors_job *job, int n, const double *q, double *bayes, double *plugin)
+static stair_status evaluate(stair_context *context, errors_job *job, int n, const double *q, double *bayes,
+                             double *plugin)
 {
     int p = job->model->info.indices;
     double rest[SQUARE];
@@ -108,7 +109,8 @@ static void move_overlap(int p, const double *q, const double *q_error, double *
 {
     double scale[STAIR_MAX_INDICES];
     for (int i = 0; i < p; i++) {
-        double here = q[i * (p + 1)], error = q_error[i * (p + 1)], to = here > 0.5 ? here - error : here + error;
+        double here = q[i * (p + 1)], error = q_error[i * (p + 1)],
+               to = here > 0.5 ? here - error : here + error;
         scale[i] = here > 0 ? sqrt(fmin(1, fmax(0, to)) / here) : 0;
     }
     for (int i = 0; i < p; i++)
@@ -132,8 +134,9 @@ static stair_status add_error_of_overlap(stair_context *context, errors_job *job
     return STAIR_OK;
 }
 
-stair_status stair_errors_at(stair_context *context, const stair_model *model, const stair_asymptotics_options *options,
-                             const double *q, const double *q_error, stair_errors *errors)
+stair_status stair_errors_at(stair_context *context, const stair_model *model,
+                             const stair_asymptotics_options *options, const double *q, const double *q_error,
+                             stair_errors *errors)
 {
     int p = model->info.indices, n = options->replicates;
     double norm = 0, most = 0;

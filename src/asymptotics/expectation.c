@@ -1,13 +1,14 @@
 /* Randomly shifted lattices through the Gaussian map, with importance weights and control variates.
  *
- * Coordinates come in the order xi (rows with overlap), U (all rows), noise: what is left once the controls are
- * out depends on omega most, and that gets the best coordinates of the lattice.  U and xi are drawn `widening` times wider than the
- * Gaussian: products of second derivatives grow like |Z|^4, and lattice points alone miss such tails.
+ * Coordinates come in the order xi (rows with overlap), U (all rows), noise: what is left once the controls
+ * are out depends on omega most, and that gets the best coordinates of the lattice.  U and xi are drawn
+ * `widening` times wider than the Gaussian: products of second derivatives grow like |Z|^4, and lattice
+ * points alone miss such tails.
  *
  * Controls, all of mean zero.  Given omega: g, and g g^T + dg (the Nishimori identity behind A = Qhat), times
  * functions of omega.  What the label would tell if it were linear (linear.h) at omega, less its mean
- * over a lattice of its own: all that varies once V is small.  And weight - 1.  References: Kuo, Cools, Nuyens,
- * SIAM J. Sci. Comput. 28 (2006) for the lattice; controls.c.
+ * over a lattice of its own: all that varies once V is small.  And weight - 1.  References: Kuo, Cools,
+ * Nuyens, SIAM J. Sci. Comput. 28 (2006) for the lattice; controls.c.
  *
  * Sums run in sample order inside a block and in block order: the result does not depend on threads. */
 #include "asymptotics/expectation.h"
@@ -27,25 +28,25 @@
 #include "core/qmc.h"
 #include "core/rng.h"
 
-#define BATCH 2048
-#define WHOLE 0.52 /* fineness of hidden nodes, relative: both halves together have twice the nodes */
-#define MOST_FULL 6        /* rows for which controls take every pair */
-#define RICH      5        /* further controls of a row */
-#define ENOUGH    100      /* samples for each of them */
-#define MOST_MOVED 4.0     /* errors of a plain average by which controls may move it */
+#define BATCH         2048
+#define WHOLE         0.52 /* fineness of hidden nodes, relative: both halves together have twice the nodes */
+#define MOST_FULL     6    /* rows for which controls take every pair */
+#define RICH          5    /* further controls of a row */
+#define ENOUGH        100  /* samples for each of them */
+#define MOST_MOVED    4.0  /* errors of a plain average by which controls may move it */
 #define MOST_FEATURES 1024
-#define FEWER         4    /* samples for each point of the lattice that averages what a linear label tells, */
+#define FEWER         4 /* samples for each point of the lattice that averages what a linear label tells, */
 #define LEAST_NODES   1024
-#define FEWER_NODES   4    /* hidden nodes of a sample, relative to those that a grid of labels shares */
-#define MORE          16   /* or points for each sample, where a posterior takes that much longer than a point */
+#define FEWER_NODES   4  /* hidden nodes of a sample, relative to those that a grid of labels shares */
+#define MORE          16 /* or points for each sample, where a posterior takes as much longer */
 #define EXPECT_BLOCKS 64
-#define BLOCK         64   /* samples of one piece of work */
+#define BLOCK         64 /* samples of one piece of work */
 #define APART         3
 #define ASIDE         1e-7
 #define LEFT          20.0 /* times the square of a relative correction for random nodes is left, */
 #define LEAST_LEFT    0.03 /* and at least that part of it */
-#define SQUARE (STAIR_MAX_INDICES * STAIR_MAX_INDICES)
-#define CELLS  (STAIR_MAX_INDICES * STAIR_MAX_TOKENS)
+#define SQUARE        (STAIR_MAX_INDICES * STAIR_MAX_INDICES)
+#define CELLS         (STAIR_MAX_INDICES * STAIR_MAX_TOKENS)
 
 typedef struct {
     const stair_model *model;
@@ -54,30 +55,34 @@ typedef struct {
     int p, m;
     bool rich; /* controls beyond the sums over tokens of g g^T + dg */
     bool linear_too;
-    bool even; /* Z and -Z give the same numbers */
+    bool even;                                          /* Z and -Z give the same numbers */
     double root_q[SQUARE], root_v[SQUARE], cov[SQUARE]; /* sqrt(Q), sqrt(V + prenoise), V */
     bool flat[STAIR_MAX_INDICES];                       /* rows of sqrt(Q) that are zero */
     stair_subspace rest;
     stair_denoiser denoiser, ignorant; /* the second: nothing known, for rule->relative */
     double *nothing, unit[SQUARE];     /* its omega (batch, P, M) and covariance: zeros and the identity */
     stair_linear linear;
-    double root[SQUARE], inverse[SQUARE];  /* (V + prenoise)^1/2 and ^-1/2 */
-    double expected[STAIR_MAX_INDICES];    /* of `told`, this replicate's estimate */
+    double root[SQUARE], inverse[SQUARE]; /* (V + prenoise)^1/2 and ^-1/2 */
+    double expected[STAIR_MAX_INDICES];   /* of `told`, this replicate's estimate */
     double shift[2 * CELLS + STAIR_MAX_TOKENS * STAIR_MAX_TOKENS];
     int replicate;
     size_t first;
-    size_t batch; /* samples of the batch */
+    size_t batch;                            /* samples of the batch */
     double *labels, *omega, *drawn, *weight; /* one batch; drawn (P, M): Z of each sample */
-    double *told;                    /* (batch, P): by a linear label at omega */
-    stair_denoised moments, before;  /* by either denoiser */
-    double *features;                /* (batch, width): targets, controls, sizes of controls, `plain` of the whole */
-    double *sums;                    /* (replicates, targets + controls) */
-    int width, plain;                /* plain: f_ii, trace of the operator and log Z without the correction for random nodes, */
-    double *whole, *corrected;       /* (plain): their sums, and those with it */
+    double *told;                            /* (batch, P): by a linear label at omega */
+    stair_denoised moments, before;          /* by either denoiser */
+    double *features; /* (batch, width): targets, controls, sizes of controls, `plain` of the whole */
+    double *sums;     /* (replicates, targets + controls) */
+    int width,
+        plain; /* plain: f_ii, trace of the operator and log Z without the correction for random nodes, */
+    double *whole, *corrected; /* (plain): their sums, and those with it */
     stair_controls controls;
 } outer_job;
 
-static int packed(int i, int j) { return i >= j ? i * (i + 1) / 2 + j : j * (j + 1) / 2 + i; }
+static int packed(int i, int j)
+{
+    return i >= j ? i * (i + 1) / 2 + j : j * (j + 1) / 2 + i;
+}
 
 stair_status stair_outer_create(stair_context *context, const stair_model *model, int kernel, int replicates,
                                 stair_outer *outer)
@@ -86,8 +91,8 @@ stair_status stair_outer_create(stair_context *context, const stair_model *model
     memset(outer, 0, sizeof *outer);
     if (kernel > STAIR_MOST_KERNEL)
         return stair_fail(context, STAIR_UNSUPPORTED,
-                          "the weak-recovery operator of %d unlearned directions is too large; at most %d", kernel,
-                          STAIR_MOST_KERNEL);
+                          "the weak-recovery operator of %d unlearned directions is too large; at most %d",
+                          kernel, STAIR_MOST_KERNEL);
     outer->indices = p;
     outer->kernel = kernel;
     outer->replicates = replicates;
@@ -131,7 +136,8 @@ void stair_outer_apply(const stair_outer *outer, int r, const double *x, double 
         for (int j = 0; j <= i; j++) {
             double sum = 0;
             for (int a = 0; a < k; a++)
-                for (int b = 0; b < k; b++) sum += op[packed(i, j) * outer->pairs + packed(a, b)] * x[a * k + b];
+                for (int b = 0; b < k; b++)
+                    sum += op[packed(i, j) * outer->pairs + packed(a, b)] * x[a * k + b];
             out[i * k + j] = out[j * k + i] = sum;
         }
 }
@@ -141,8 +147,8 @@ double stair_outer_spread(const stair_outer *outer, const double *by_replicate)
     return stair_spread_error(outer->random, outer->replicates, by_replicate);
 }
 
-/* The correction is the first order in 1/nodes and leaves the second: 10 to 20 times its square at six places where it was 1 to
- * 6 %. */
+/* The correction is the first order in 1/nodes and leaves the second: 10 to 20 times its square at six places
+ * where it was 1 to 6 %. */
 double stair_bias_left(double correction)
 {
     correction = fabs(correction);
@@ -173,7 +179,8 @@ static void prepare(outer_job *job, const double *q)
     root(p, q, 0, job->root_q);
     root(p, job->cov, job->model->info.prenoise, job->root_v);
     double wide_cov[SQUARE];
-    for (int i = 0; i < p * p; i++) wide_cov[i] = job->cov[i] + (i % (p + 1) == 0 ? job->model->info.prenoise : 0);
+    for (int i = 0; i < p * p; i++)
+        wide_cov[i] = job->cov[i] + (i % (p + 1) == 0 ? job->model->info.prenoise : 0);
     stair_linear_roots(p, wide_cov, job->root, job->inverse);
     for (int i = 0; i < p; i++) {
         job->flat[i] = true;
@@ -198,10 +205,10 @@ static void tell(const outer_job *job, const double *z, double *out)
     for (int i = 0; i < job->p; i++) out[i] = f[i * (job->p + 1)];
 }
 
-/* Labels of two tokens closer than rounding are none the model could give: they are moved apart, by far less than
- * anything depends on. */
-static void make_label(const outer_job *job, stair_context *local, stair_fibre *fibre, const double *omega, double *z,
-                       double *label)
+/* Labels of two tokens closer than rounding are none the model could give: they are moved apart, by far less
+ * than anything depends on. */
+static void make_label(const outer_job *job, stair_context *local, stair_fibre *fibre, const double *omega,
+                       double *z, double *label)
 {
     int size = job->p * job->m;
     job->model->ops->forward(job->model, z, NULL, label);
@@ -220,8 +227,10 @@ static void draw(const outer_job *job, stair_context *local, stair_fibre *fibre,
     double *omega = job->omega + i * (size_t)(p * m), *label = job->labels + i * (size_t)k_label;
     int dims = p * m + (noisy ? k_label : 0);
     for (int r = 0; r < p; r++) dims += job->flat[r] ? 0 : m;
-    (job->even ? stair_qmc_even_point : stair_qmc_point)(dims, job->rule->points, job->first + i, job->shift, u);
-    for (int k = 0; k < p * m; k++) xi[k] = job->flat[k / m] ? 0 : wide(u[at++], job->rule->widening, &log_weight);
+    (job->even ? stair_qmc_even_point : stair_qmc_point)(dims, job->rule->points, job->first + i, job->shift,
+                                                         u);
+    for (int k = 0; k < p * m; k++)
+        xi[k] = job->flat[k / m] ? 0 : wide(u[at++], job->rule->widening, &log_weight);
     for (int k = 0; k < p * m; k++) normal[k] = wide(u[at++], job->rule->widening, &log_weight);
     for (int r = 0; r < p; r++)
         for (int t = 0; t < m; t++) {
@@ -238,7 +247,8 @@ static void draw(const outer_job *job, stair_context *local, stair_fibre *fibre,
         job->model->ops->forward(job->model, z, label, NULL);
     else
         make_label(job, local, fibre, omega, z, label);
-    for (int k = 0; noisy && k < k_label; k++) label[k] += sqrt(job->model->info.noise) * stair_qmc_normal(u[at++]);
+    for (int k = 0; noisy && k < k_label; k++)
+        label[k] += sqrt(job->model->info.noise) * stair_qmc_normal(u[at++]);
     if (job->linear_too) tell(job, omega, job->told + i * (size_t)p);
 }
 
@@ -248,7 +258,8 @@ static stair_status draw_block(void *user, size_t block, int thread, stair_conte
     stair_fibre fibre;
     (void)thread;
     STAIR_TRY(stair_fibre_create(local, job->model, &fibre));
-    for (size_t i = block * BLOCK; i < (block + 1) * BLOCK && i < job->batch; i++) draw(job, local, &fibre, i);
+    for (size_t i = block * BLOCK; i < (block + 1) * BLOCK && i < job->batch; i++)
+        draw(job, local, &fibre, i);
     stair_fibre_destroy(&fibre);
     return STAIR_OK;
 }
@@ -266,7 +277,8 @@ void stair_subspace_set(const stair_model *model, const double *q, const double 
 }
 
 /* Products of dg on the unlearned subspace: pairs (ij) by (kl), symmetrised over k, l. */
-static void operator_features(const stair_outer *outer, const stair_subspace *rest, int m, const double *dg, double *out)
+static void operator_features(const stair_outer *outer, const stair_subspace *rest, int m, const double *dg,
+                              double *out)
 {
     int p = outer->indices, k = outer->kernel, pm = p * m, pairs = outer->pairs;
     double g[STAIR_MOST_KERNEL][STAIR_MOST_KERNEL];
@@ -279,7 +291,8 @@ static void operator_features(const stair_outer *outer, const stair_subspace *re
                     for (int r = 0; r < p; r++)
                         for (int s = 0; s < p; s++)
                             if (r == s || (!rest->apart[r] && !rest->apart[s]))
-                                sum += rest->basis[r * k + i] * dg[(r * m + a) * pm + s * m + b] * rest->basis[s * k + j];
+                                sum += rest->basis[r * k + i] * dg[(r * m + a) * pm + s * m + b] *
+                                       rest->basis[s * k + j];
                     g[i][j] = sum;
                 }
             for (int i = 0; i < k; i++)
@@ -291,8 +304,8 @@ static void operator_features(const stair_outer *outer, const stair_subspace *re
         }
 }
 
-void stair_outer_features(const stair_outer *outer, const stair_subspace *rest, int m, double logz, const double *g,
-                          const double *dg, double *out)
+void stair_outer_features(const stair_outer *outer, const stair_subspace *rest, int m, double logz,
+                          const double *g, const double *dg, double *out)
 {
     int p = outer->indices, half = p * (p + 1) / 2;
     for (int i = 0; i < p; i++)
@@ -305,10 +318,10 @@ void stair_outer_features(const stair_outer *outer, const stair_subspace *rest, 
     if (outer->kernel) operator_features(outer, rest, m, dg, out + half + 1);
 }
 
-/* Token sums that given omega are zero on average, RICH for each row: omega.g, the other entries of g g^T + dg, and both
- * with powers of omega.  size: of the terms that cancel. */
-static void rich_controls(const outer_job *job, const double *omega, const double *g, const double *dg, double *out,
-                          double *size)
+/* Token sums that given omega are zero on average, RICH for each row: omega.g, the other entries of g g^T +
+ * dg, and both with powers of omega.  size: of the terms that cancel. */
+static void rich_controls(const outer_job *job, const double *omega, const double *g, const double *dg,
+                          double *out, double *size)
 {
     int m = job->m, pm = job->p * m;
     for (int i = 0; i < job->p; i++, out += RICH, size += RICH) {
@@ -338,15 +351,20 @@ static void rich_controls(const outer_job *job, const double *omega, const doubl
     }
 }
 
-static int pairs_of(const outer_job *job) { return job->p <= MOST_FULL ? job->p * (job->p + 1) / 2 : job->p; }
+static int pairs_of(const outer_job *job)
+{
+    return job->p <= MOST_FULL ? job->p * (job->p + 1) / 2 : job->p;
+}
 
 static int count_controls(const outer_job *job)
 {
     return pairs_of(job) + (job->rich ? RICH * job->p : 0) + (job->linear_too ? job->p : 0) + 1;
 }
 
-/* Targets, controls and their sizes, of one estimate; g g^T + dg for every pair of rows, or for the diagonal alone. */
-static void part_features(const outer_job *job, const double *omega, double logz, const double *g, const double *dg, double *f)
+/* Targets, controls and their sizes, of one estimate; g g^T + dg for every pair of rows, or for the diagonal
+ * alone. */
+static void part_features(const outer_job *job, const double *omega, double logz, const double *g,
+                          const double *dg, double *f)
 {
     int p = job->p, m = job->m, pm = p * m;
     double *control = f + job->out->count, *size = control + job->controls.controls;
@@ -383,12 +401,14 @@ static void make_relative(const outer_job *job, size_t n, double *feature)
     }
 }
 
-/* What a linear label tells, less its mean.  Of a row that it tells nothing of only the rounding of the others is left: the
- * size is that of all rows together, in units of this one's variance. */
-static void linear_controls(const outer_job *job, const double *told, double weight, double *out, double *size)
+/* What a linear label tells, less its mean.  Of a row that it tells nothing of only the rounding of the
+ * others is left: the size is that of all rows together, in units of this one's variance. */
+static void linear_controls(const outer_job *job, const double *told, double weight, double *out,
+                            double *size)
 {
     double all = 0;
-    for (int i = 0; i < job->p; i++) all += fabs(told[i]) * (job->cov[i * (job->p + 1)] + job->model->info.prenoise);
+    for (int i = 0; i < job->p; i++)
+        all += fabs(told[i]) * (job->cov[i * (job->p + 1)] + job->model->info.prenoise);
     for (int i = 0; i < job->p; i++) {
         out[i] = weight * (told[i] - job->expected[i]);
         size[i] = weight * all / (job->cov[i * (job->p + 1)] + job->model->info.prenoise);
@@ -405,14 +425,15 @@ static void sample_features(const outer_job *job, size_t n, double *feature)
         size_t at = stair_denoised_at(&job->denoiser, &job->moments, n, k);
         double share = stair_denoiser_share(&job->denoiser, k) * weight;
         if (share == 0) continue;
-        part_features(job, job->omega + n * (size_t)pm, job->moments.logz[at], job->moments.g + at * (size_t)pm,
-                      job->moments.dg + at * (size_t)(pm * pm), part);
+        part_features(job, job->omega + n * (size_t)pm, job->moments.logz[at],
+                      job->moments.g + at * (size_t)pm, job->moments.dg + at * (size_t)(pm * pm), part);
         for (int c = 0; c < last; c++) feature[c] += share * part[c];
         for (int c = all; c < sized && k == 0; c++) feature[c] = weight * part[c];
         if (k == 0) pick_plain(job, part, feature + all + controls);
     }
     if (job->rule->relative) make_relative(job, n, feature);
-    if (job->linear_too) linear_controls(job, job->told + n * (size_t)p, weight, feature + last, feature + sized);
+    if (job->linear_too)
+        linear_controls(job, job->told + n * (size_t)p, weight, feature + last, feature + sized);
     feature[all - 1] = weight - 1;
     feature[all + controls - 1] = 1;
 }
@@ -453,10 +474,12 @@ static stair_status run_batch(stair_context *context, outer_job *job)
     int all = job->controls.targets + job->controls.controls;
     double *sum = job->sums + (size_t)job->replicate * (size_t)all;
     STAIR_TRY(stair_parallel(context, blocks, draw_block, job));
-    STAIR_TRY(stair_denoiser_evaluate(context, &job->denoiser, (uint64_t)job->replicate * job->rule->points + job->first, n,
+    STAIR_TRY(stair_denoiser_evaluate(context, &job->denoiser,
+                                      (uint64_t)job->replicate * job->rule->points + job->first, n,
                                       job->labels, job->omega, job->drawn, &job->moments));
     if (job->rule->relative)
-        STAIR_TRY(stair_denoiser_evaluate(context, &job->ignorant, (uint64_t)job->replicate * job->rule->points + job->first, n,
+        STAIR_TRY(stair_denoiser_evaluate(context, &job->ignorant,
+                                          (uint64_t)job->replicate * job->rule->points + job->first, n,
                                           job->labels, job->nothing, job->drawn, &job->before));
     STAIR_TRY(stair_parallel(context, blocks, feature_block, job));
     for (size_t i = 0; i < n; i++) {
@@ -470,8 +493,8 @@ static stair_status run_batch(stair_context *context, outer_job *job)
     return STAIR_OK;
 }
 
-/* Controls that move an average by more than its noise without them are not of mean zero, whatever they should be: then
- * target t goes without. */
+/* Controls that move an average by more than its noise without them are not of mean zero, whatever they
+ * should be: then target t goes without. */
 static void keep_or_drop(outer_job *job, int t)
 {
     stair_outer *out = job->out;
@@ -497,7 +520,8 @@ static void finish(outer_job *job)
     for (int k = 0; k < out->count; k++) {
         keep_or_drop(job, k);
         out->mean[k] = 0;
-        for (int r = 0; r < out->replicates; r++) out->mean[k] += out->sample[r * out->count + k] / out->replicates;
+        for (int r = 0; r < out->replicates; r++)
+            out->mean[k] += out->sample[r * out->count + k] / out->replicates;
     }
     double samples = (double)job->rule->points * out->replicates;
     out->inner /= samples;
@@ -519,12 +543,15 @@ static double *place_moments(const outer_job *job, size_t n, double *at, stair_d
 
 static stair_status allocate(stair_context *context, outer_job *job, double **memory)
 {
-    size_t n = job->rule->points < BATCH ? job->rule->points : BATCH, p = (size_t)job->p, pm = p * (size_t)job->m;
-    size_t all = (size_t)(job->controls.targets + job->controls.controls), k = (size_t)job->model->info.label_size;
+    size_t n = job->rule->points < BATCH ? job->rule->points : BATCH, p = (size_t)job->p,
+           pm = p * (size_t)job->m;
+    size_t all = (size_t)(job->controls.targets + job->controls.controls),
+           k = (size_t)job->model->info.label_size;
     size_t parts = STAIR_HIDDEN_PARTS, width = (size_t)job->width;
     size_t moments = 1 + (size_t)job->m + parts * (1 + pm + pm * pm), twice = job->rule->relative ? 1 : 0;
     size_t batch = k + 1 + 2 * pm + p + moments + twice * (moments + pm) + width;
-    double *at = *memory = calloc(n * batch + all * (size_t)job->out->replicates + 2 * (size_t)job->plain, sizeof(double));
+    double *at = *memory =
+        calloc(n * batch + all * (size_t)job->out->replicates + 2 * (size_t)job->plain, sizeof(double));
     if (!at) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
     job->labels = at;
     job->omega = job->labels + n * k;
@@ -551,8 +578,9 @@ static stair_status renew_denoiser(stair_context *context, outer_job *job)
     for (int k = 0; k < (rule->relative ? 2 : 1); k++) {
         stair_denoiser *denoiser = k ? &job->ignorant : &job->denoiser;
         stair_denoiser_destroy(denoiser);
-        STAIR_TRY(stair_denoiser_create(context, job->model, &rule->channel, k ? job->unit : job->cov, WHOLE * rule->fineness,
-                                        nodes, rule->seed + 1000 * (uint64_t)job->replicate, denoiser));
+        STAIR_TRY(stair_denoiser_create(context, job->model, &rule->channel, k ? job->unit : job->cov,
+                                        WHOLE * rule->fineness, nodes,
+                                        rule->seed + 1000 * (uint64_t)job->replicate, denoiser));
     }
     return STAIR_OK;
 }
@@ -590,7 +618,8 @@ static stair_status expect(stair_context *context, outer_job *job)
 {
     int width = job->p;
     if (!job->linear_too) return STAIR_OK;
-    stair_rng_uniforms(job->rule->seed + 3, STAIR_RNG_SHIFT, (uint64_t)job->replicate, job->p * job->m, job->shift);
+    stair_rng_uniforms(job->rule->seed + 3, STAIR_RNG_SHIFT, (uint64_t)job->replicate, job->p * job->m,
+                       job->shift);
     STAIR_TRY(stair_parallel(context, EXPECT_BLOCKS, expect_block, job));
     memset(job->expected, 0, sizeof job->expected);
     for (int b = 0; b < EXPECT_BLOCKS; b++)
@@ -620,22 +649,28 @@ static stair_status choose_controls(stair_context *context, outer_job *job)
 {
     const stair_model_info *info = &job->model->info;
     double samples = (double)job->rule->points * job->rule->replicates;
-    job->rich = samples >= ENOUGH * RICH * job->p && 2 * (pairs_of(job) + (RICH + 2) * job->p) + job->out->count < MOST_FEATURES;
+    job->rich = samples >= ENOUGH * RICH * job->p &&
+                2 * (pairs_of(job) + (RICH + 2) * job->p) + job->out->count < MOST_FEATURES;
     job->linear_too = job->rich && !info->output_noisy && job->rule->points >= FEWER * EXPECT_BLOCKS &&
                       stair_linear_create(context, job->model, &job->linear) == STAIR_OK;
     job->plain = job->p + 2;
     job->width = job->out->count + 2 * count_controls(job) + job->plain;
-    return stair_controls_create(context, job->out->count, count_controls(job), job->out->replicates, &job->controls);
+    return stair_controls_create(context, job->out->count, count_controls(job), job->out->replicates,
+                                 &job->controls);
 }
 
-static stair_status sample(stair_context *context, const stair_model *model, const stair_outer_rule *rule, const double *q,
-                           const double *basis, stair_outer *outer)
+static stair_status sample(stair_context *context, const stair_model *model, const stair_outer_rule *rule,
+                           const double *q, const double *basis, stair_outer *outer)
 {
     outer_job *job = calloc(1, sizeof *job);
     double *memory = NULL;
     if (!job) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
-    *job = (outer_job){.model = model, .rule = rule, .out = outer, .p = model->info.indices, .m = model->info.tokens,
-                        .even = model->ops->even && !model->info.output_noisy};
+    *job = (outer_job){.model = model,
+                       .rule = rule,
+                       .out = outer,
+                       .p = model->info.indices,
+                       .m = model->info.tokens,
+                       .even = model->ops->even && !model->info.output_noisy};
     outer->inner = outer->bias = outer->logz_bias = 0;
     outer->calls = 0;
     outer->replicates = rule->replicates;
@@ -653,8 +688,9 @@ static stair_status sample(stair_context *context, const stair_model *model, con
     return status;
 }
 
-stair_status stair_outer_evaluate(stair_context *context, const stair_model *model, const stair_outer_rule *rule,
-                                  const double *q, const double *basis, stair_outer *outer)
+stair_status stair_outer_evaluate(stair_context *context, const stair_model *model,
+                                  const stair_outer_rule *rule, const double *q, const double *basis,
+                                  stair_outer *outer)
 {
     outer->grid = !rule->sampled && stair_label_grid_fits(context, model, q);
     if (outer->grid) return stair_label_grid_evaluate(context, model, rule, q, basis, outer);

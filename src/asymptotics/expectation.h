@@ -10,12 +10,13 @@
 #include "asymptotics/symmetry.h"
 #include "core/stats.h"
 
-#define STAIR_MOST_KERNEL     6 /* dimension of the subspace on which the operator is formed */
+#define STAIR_MOST_KERNEL 6 /* dimension of the subspace on which the operator is formed */
 
 typedef struct {
     bool sampled;    /* never a grid of labels, though it would fit */
     bool relative;   /* samples: log Z is less that of the same label when nothing is known */
-    double fineness; /* of grids and of hidden nodes: 1 for errors of about 1e-4; 0: samples and the channel alone */
+    double fineness; /* of grids and of hidden nodes: 1 for errors of about 1e-4; 0: samples and the channel
+                        alone */
     size_t nodes;    /* hidden nodes of half a rule, where they are a lattice */
     size_t points;   /* lattice points of one replicate, a power of two */
     int replicates;  /* independent random shifts: their spread is the error */
@@ -29,7 +30,8 @@ typedef struct {
     int indices, kernel;
     int replicates; /* of the last evaluation: a grid has fewer than were asked for */
     bool grid;      /* of labels, and not samples */
-    bool random;    /* replicates are independent; if not they are interlaced grids, and their distance is the error */
+    bool random;    /* replicates are independent; if not they are interlaced grids, and their distance is the
+                       error */
     int count;      /* numbers: P(P+1)/2 of f, log Z, pairs^2 of the operator */
     int pairs;      /* kernel (kernel + 1) / 2 */
     double *mean;   /* (count) */
@@ -37,7 +39,7 @@ typedef struct {
     double inner;   /* mean of the error estimates of single posteriors */
     double bias;    /* relative error that all replicates may have in common, */
     double logz_bias; /* and of log Z, absolute */
-    size_t calls;   /* samples the channel was asked for */
+    size_t calls;     /* samples the channel was asked for */
     double *memory;
 } stair_outer;
 
@@ -46,8 +48,9 @@ stair_status stair_outer_create(stair_context *context, const stair_model *model
 void stair_outer_destroy(stair_outer *outer);
 
 /* Fills `outer` at overlap q (P, P).  basis (P, kernel): orthonormal columns that q annihilates. */
-stair_status stair_outer_evaluate(stair_context *context, const stair_model *model, const stair_outer_rule *rule,
-                                  const double *q, const double *basis, stair_outer *outer);
+stair_status stair_outer_evaluate(stair_context *context, const stair_model *model,
+                                  const stair_outer_rule *rule, const double *q, const double *basis,
+                                  stair_outer *outer);
 
 /* What a grid of labels and the samples share: the unlearned subspace, and which rows dg does not mix. */
 typedef struct {
@@ -57,8 +60,8 @@ typedef struct {
 void stair_subspace_set(const stair_model *model, const double *q, const double *basis, stair_subspace *rest);
 
 /* The numbers of one posterior, (count), in the order of `mean`. */
-void stair_outer_features(const stair_outer *outer, const stair_subspace *rest, int m, double logz, const double *g,
-                          const double *dg, double *out);
+void stair_outer_features(const stair_outer *outer, const stair_subspace *rest, int m, double logz,
+                          const double *g, const double *dg, double *out);
 
 /* Views of row r of `sample`, or of `mean` for r < 0. */
 void stair_outer_f(const stair_outer *outer, int r, double *f); /* (P, P): E sum_m g_m g_m^T */

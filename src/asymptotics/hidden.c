@@ -1,7 +1,7 @@
-/* Where the label fixes the last row once the hidden rows u are given, and depends on it linearly (last_row.h), the
- * posterior of any sample is a sum over hidden nodes u with prior N(omega_u, V_u): no search for modes, no adaptation,
- * and as long as nothing is known of the hidden rows, T(u) and the prior are one table for all samples.  Otherwise the
- * nodes move with omega and the model maps them.
+/* Where the label fixes the last row once the hidden rows u are given, and depends on it linearly
+ * (last_row.h), the posterior of any sample is a sum over hidden nodes u with prior N(omega_u, V_u): no
+ * search for modes, no adaptation, and as long as nothing is known of the hidden rows, T(u) and the prior are
+ * one table for all samples.  Otherwise the nodes move with omega and the model maps them.
  *
  * Two hidden coordinates: equidistant nodes, exact beyond all powers once they resolve the posterior
  * (Trefethen and Weideman, SIAM Review 56, 2014).  More: a randomly shifted lattice.  Either rule has two
@@ -22,27 +22,29 @@
 #include "core/matrix.h"
 #include "core/parallel.h"
 
-#define CELLS       (STAIR_MAX_INDICES * STAIR_MAX_TOKENS)
-#define HALVES      STAIR_HIDDEN_HALVES
-#define REACH       6.5 /* standard deviations of the prior that nodes cover */
-#define PRIOR_STEP  0.7 /* step that resolves the prior, per fineness */
-#define WIDTH_STEP  0.9 /* and the posterior, in units of its width sqrt(v) / |dw/du| */
-#define LEAST_STEP  0.01
-#define NEAR        5.2  /* REACH for nodes that follow omega */
-#define SPAN        8.0  /* fixed nodes cover [-SPAN, SPAN] */
-#define LEAST_FIXED 0.03 /* step below which fixed nodes, and STAIR_MOST_CELLS, would be too many */
+#define CELLS             (STAIR_MAX_INDICES * STAIR_MAX_TOKENS)
+#define HALVES            STAIR_HIDDEN_HALVES
+#define REACH             6.5 /* standard deviations of the prior that nodes cover */
+#define PRIOR_STEP        0.7 /* step that resolves the prior, per fineness */
+#define WIDTH_STEP        0.9 /* and the posterior, in units of its width sqrt(v) / |dw/du| */
+#define LEAST_STEP        0.01
+#define NEAR              5.2  /* REACH for nodes that follow omega */
+#define SPAN              8.0  /* fixed nodes cover [-SPAN, SPAN] */
+#define LEAST_FIXED       0.03 /* step below which fixed nodes, and STAIR_MOST_CELLS, would be too many */
 #define SAMPLES_PER_BLOCK 64
-#define SETS     64  /* of nodes that follow samples: their errors are alike for all, and go down with these */
-#define LEVELS   5   /* of them: for a first look, then from fewest to all, twice as many from one to the next */
-#define LOOK     64  /* times fewer than all, for the first look */
-#define AGREED   0.1 /* difference of log Z between halves of a first look for which the fewest are enough, */
-#define DISAGREE 4   /* and from level to level so many times as much */
+#define SETS              64 /* of nodes that follow samples, so that their errors go down as well */
+#define LEVELS            5  /* of them: for a first look, then from fewest to all, doubling */
+#define LOOK              64 /* times fewer than all, for the first look */
+#define AGREED            0.1 /* difference of log Z between halves for which the fewest are enough, */
+#define DISAGREE          4 /* and from level to level so many times as much */
 
 STAIR_HOT_TABLE(void, stair_hidden_moving,
                 (const stair_hidden_shape *shape, const stair_hidden_sample *sample, const double *w,
-                 const double *z, const double *sides, const double *log_weight, const double *factor, double *sums));
+                 const double *z, const double *sides, const double *log_weight, const double *factor,
+                 double *sums));
 STAIR_HOT_TABLE(void, stair_hidden_placed,
-                (const stair_hidden_follower *follower, bool around, const double *normal, double *u, double *sides, double *weight));
+                (const stair_hidden_follower *follower, bool around, const double *normal, double *u,
+                 double *sides, double *weight));
 STAIR_HOT_TABLE(void, stair_hidden_cached,
                 (const stair_hidden_shape *shape, const stair_hidden_sample *sample, size_t blocks,
                  const double *table, double *sums));
@@ -61,7 +63,7 @@ struct stair_hidden {
     stair_hidden_nodes nodes[HALVES];
     bool follows; /* nodes follow samples: */
     stair_hidden_nodes following[SETS][LEVELS][HALVES];
-    double *table[HALVES];       /* flat: (blocks, 1 + M*M + dim, 64) */
+    double *table[HALVES]; /* flat: (blocks, 1 + M*M + dim, 64) */
     stair_hidden_plane
         plane[HALVES]; /* two coordinates, not flat, if not too fine: nodes that stay where they are */
 };
@@ -96,7 +98,8 @@ static void fill_cell(const stair_last_row *last, const stair_hidden_plane *plan
         }
         if (c) bounds[(CELL_LEAST + c - 1) * STAIR_MOST_CELLS] = least;
         bounds[(c ? CELL_MOST + c - 1 : CELL_TOP) * STAIR_MOST_CELLS] = most;
-        bounds[(CELL_MIDDLE + c) * STAIR_MOST_CELLS] = node[c * STAIR_CELL + STAIR_CELL_SIDE / 2 * (STAIR_CELL_SIDE + 1)];
+        bounds[(CELL_MIDDLE + c) * STAIR_MOST_CELLS] =
+            node[c * STAIR_CELL + STAIR_CELL_SIDE / 2 * (STAIR_CELL_SIDE + 1)];
     }
 }
 
@@ -111,7 +114,8 @@ static stair_status make_window(stair_context *context, stair_hidden *h, const s
         plane->bounds = malloc((bounds + (size_t)(side * side) * 5 * STAIR_CELL) * sizeof(double));
         if (!plane->bounds) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
         plane->nodes = plane->bounds + bounds;
-        for (size_t k = 0; k < bounds; k++) plane->bounds[k] = -1e300; /* cells beyond the side: never the largest */
+        for (size_t k = 0; k < bounds; k++)
+            plane->bounds[k] = -1e300; /* cells beyond the side: never the largest */
         for (int i = 0; i < side; i++)
             for (int j = 0; j < side; j++) fill_cell(last, plane, i, j);
     }
@@ -125,7 +129,8 @@ static stair_status make_plane(stair_context *context, stair_hidden *h, const st
     double step = fmax(LEAST_STEP, fmin(PRIOR_STEP, WIDTH_STEP * width) / fineness);
     if (!h->flat && step * deviation >= LEAST_FIXED) return make_window(context, h, last, step * deviation);
     for (int half = 0; half < HALVES; half++)
-        STAIR_TRY(stair_hidden_nodes_plane(context, h->flat ? REACH : NEAR, step, h->flat, half, &h->nodes[half]));
+        STAIR_TRY(
+            stair_hidden_nodes_plane(context, h->flat ? REACH : NEAR, step, h->flat, half, &h->nodes[half]));
     return STAIR_OK;
 }
 
@@ -137,15 +142,20 @@ static stair_status make_lattice(stair_context *context, stair_hidden *h, size_t
 }
 
 /* Levels with more nodes have fewer sets: so many share them. */
-static int alike(int level) { return level ? 1 << (level - 1) : 1; }
+static int alike(int level)
+{
+    return level ? 1 << (level - 1) : 1;
+}
 
 static stair_status make_following(stair_context *context, stair_hidden *h, size_t nodes, uint64_t seed)
 {
     for (int level = 0; level < LEVELS; level++) {
-        size_t all = nodes / (level ? (size_t)1 << (LEVELS - 1 - level) : LOOK), few = all > STAIR_BLOCK ? all : STAIR_BLOCK;
+        size_t all = nodes / (level ? (size_t)1 << (LEVELS - 1 - level) : LOOK),
+               few = all > STAIR_BLOCK ? all : STAIR_BLOCK;
         for (int set = 0; set < SETS; set += alike(level))
             for (int half = 0; half < HALVES; half++)
-                STAIR_TRY(stair_hidden_nodes_lattice(context, h->dim, few, seed + 1 + (uint64_t)(LEVELS * set + level), half,
+                STAIR_TRY(stair_hidden_nodes_lattice(context, h->dim, few,
+                                                     seed + 1 + (uint64_t)(LEVELS * set + level), half,
                                                      &h->following[set][level][half]));
     }
     return STAIR_OK;
@@ -162,7 +172,8 @@ static void fill_block(const stair_hidden *h, const stair_last_row *last, int ha
         for (int i = 0; i < STAIR_BLOCK; i++)
             u[k * STAIR_BLOCK + i] = sqrt(h->variance[k / m]) * x[k * STAIR_BLOCK + i];
     stair_last_row_map(last, STAIR_BLOCK, u, block + STAIR_BLOCK, weight);
-    for (int i = 0; i < STAIR_BLOCK; i++) block[i] = h->nodes[half].log_measure[b * STAIR_BLOCK + (size_t)i] + log(weight[i]);
+    for (int i = 0; i < STAIR_BLOCK; i++)
+        block[i] = h->nodes[half].log_measure[b * STAIR_BLOCK + (size_t)i] + log(weight[i]);
 }
 
 static stair_status fill_table(stair_context *context, stair_hidden *h, const stair_last_row *last, int half)
@@ -170,7 +181,8 @@ static stair_status fill_table(stair_context *context, stair_hidden *h, const st
     size_t width = (size_t)(1 + h->m * h->m + h->dim) * STAIR_BLOCK;
     h->table[half] = malloc(h->nodes[half].blocks * width * sizeof(double));
     if (!h->table[half]) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
-    for (size_t b = 0; b < h->nodes[half].blocks; b++) fill_block(h, last, half, b, h->table[half] + b * width);
+    for (size_t b = 0; b < h->nodes[half].blocks; b++)
+        fill_block(h, last, half, b, h->table[half] + b * width);
     return STAIR_OK;
 }
 
@@ -214,7 +226,8 @@ void stair_hidden_destroy(stair_hidden **hidden)
     if (!*hidden) return;
     for (int half = 0; half < HALVES; half++) {
         stair_hidden_nodes_destroy(&(*hidden)->nodes[half]);
-        for (int k = 0; k < SETS * LEVELS; k++) stair_hidden_nodes_destroy(&(*hidden)->following[k / LEVELS][k % LEVELS][half]);
+        for (int k = 0; k < SETS * LEVELS; k++)
+            stair_hidden_nodes_destroy(&(*hidden)->following[k / LEVELS][k % LEVELS][half]);
         free((*hidden)->table[half]);
         free((*hidden)->plane[half].bounds);
     }
@@ -248,24 +261,30 @@ stair_status stair_hidden_anchors(stair_context *context, stair_hidden *h, size_
     return status;
 }
 
-/* Sums of one half where nodes follow the sample: one half of them around its posterior, the other all over the prior. */
+/* Sums of one half where nodes follow the sample: one half of them around its posterior, the other all over
+ * the prior. */
 static void add_following(const stair_hidden *h, const stair_hidden_nodes *nodes, const stair_fibre *fibre,
-                          const stair_hidden_sample *sample, const stair_hidden_follower *follower, double *sums)
+                          const stair_hidden_sample *sample, const stair_hidden_follower *follower,
+                          double *sums)
 {
-    double u[STAIR_LAST_ROOM], z[STAIR_LAST_ROOM], sides[STAIR_HIDDEN_ROWS * STAIR_BLOCK], weight[STAIR_BLOCK], share[STAIR_BLOCK];
+    double u[STAIR_LAST_ROOM], z[STAIR_LAST_ROOM], sides[STAIR_HIDDEN_ROWS * STAIR_BLOCK],
+        weight[STAIR_BLOCK], share[STAIR_BLOCK];
     for (int around = 0; around < 2; around++)
         for (size_t b = 0; b < nodes->blocks; b++) {
-            stair_hidden_placed_table[stair_isa()](follower, around, nodes->place + b * STAIR_BLOCK * (size_t)h->dim, u, sides, share);
+            stair_hidden_placed_table[stair_isa()](
+                follower, around, nodes->place + b * STAIR_BLOCK * (size_t)h->dim, u, sides, share);
             stair_fibre_map(fibre, 0, STAIR_BLOCK, u, z, weight);
-            for (int i = 0; i < STAIR_BLOCK; i++) weight[i] *= share[i] / (double)(nodes->blocks * STAIR_BLOCK);
-            stair_hidden_moving_table[stair_isa()](&h->shape, sample, z + (size_t)h->dim * STAIR_BLOCK, u, sides, NULL, weight, sums);
+            for (int i = 0; i < STAIR_BLOCK; i++)
+                weight[i] *= share[i] / (double)(nodes->blocks * STAIR_BLOCK);
+            stair_hidden_moving_table[stair_isa()](&h->shape, sample, z + (size_t)h->dim * STAIR_BLOCK, u,
+                                                   sides, NULL, weight, sums);
         }
 }
 
-/* Sums of both halves.  How many nodes that takes is found out with others: halves that happen to agree would be no
- * fair choice. */
-static void follow_sample(const stair_hidden *h, const stair_fibre *fibre, const stair_hidden_sample *sample, const double *drawn,
-                          int set, double (*sums)[STAIR_HIDDEN_SUMS])
+/* Sums of both halves.  How many nodes that takes is found out with others: halves that happen to agree would
+ * be no fair choice. */
+static void follow_sample(const stair_hidden *h, const stair_fibre *fibre, const stair_hidden_sample *sample,
+                          const double *drawn, int set, double (*sums)[STAIR_HIDDEN_SUMS])
 {
     stair_hidden_follower follower;
     stair_hidden_follow(fibre, sample, h->dim, h->m, h->variance, drawn, &follower);
@@ -276,7 +295,8 @@ static void follow_sample(const stair_hidden *h, const stair_fibre *fibre, const
     int level = 1;
     for (double limit = AGREED; level < LEVELS - 1 && !(apart < limit); limit *= DISAGREE) level++;
     const stair_hidden_nodes *nodes = h->following[set - set % alike(level)][level];
-    for (int half = 0; half < HALVES; half++) add_following(h, &nodes[half], fibre, sample, &follower, sums[half]);
+    for (int half = 0; half < HALVES; half++)
+        add_following(h, &nodes[half], fibre, sample, &follower, sums[half]);
 }
 
 /* Sums of one half where the nodes move with omega: the model maps them block by block. */
@@ -293,8 +313,8 @@ static void add_moving(const stair_hidden *h, int half, const stair_fibre *fibre
                 u[k * STAIR_BLOCK + i] = sample->hidden[k] + scale * x[k * STAIR_BLOCK + i];
         }
         stair_fibre_map(fibre, 0, STAIR_BLOCK, u, z, weight);
-        stair_hidden_moving_table[stair_isa()](&h->shape, sample, z + (size_t)h->dim * STAIR_BLOCK, u,
-                                               NULL, measure, weight, sums);
+        stair_hidden_moving_table[stair_isa()](&h->shape, sample, z + (size_t)h->dim * STAIR_BLOCK, u, NULL,
+                                               measure, weight, sums);
     }
 }
 
@@ -348,7 +368,9 @@ static stair_status evaluate_one(stair_context *local, const hidden_job *job, st
     memcpy(sample.omega, omega + h->dim, sizeof(double) * (size_t)h->m);
     bool fixed = h->plane[0].nodes;
     if (!h->flat && !fixed) STAIR_TRY(stair_last_row_open_at(local, h->model, h->anchor, sample.x, fibre));
-    if (h->follows) follow_sample(h, fibre, &sample, (job->drawn ? job->drawn : job->omega) + i * pm, (int)(i % SETS), sums + 1);
+    if (h->follows)
+        follow_sample(h, fibre, &sample, (job->drawn ? job->drawn : job->omega) + i * pm, (int)(i % SETS),
+                      sums + 1);
     for (int half = 0; half < HALVES && !h->follows; half++) {
         if (h->flat)
             stair_hidden_cached_table[stair_isa()](&h->shape, &sample, h->nodes[half].blocks, h->table[half],
@@ -383,9 +405,11 @@ static stair_status evaluate_block(void *user, size_t block, int thread, stair_c
 }
 
 stair_status stair_hidden_evaluate(stair_context *context, const stair_hidden *hidden, size_t n,
-                                   const double *anchors, const double *omega, const double *drawn, stair_hidden_result *result)
+                                   const double *anchors, const double *omega, const double *drawn,
+                                   stair_hidden_result *result)
 {
-    hidden_job job = {.hidden = hidden, .n = n, .anchors = anchors, .omega = omega, .drawn = drawn, .result = result};
+    hidden_job job = {
+        .hidden = hidden, .n = n, .anchors = anchors, .omega = omega, .drawn = drawn, .result = result};
     return stair_parallel(context, (n + SAMPLES_PER_BLOCK - 1) / SAMPLES_PER_BLOCK, evaluate_block, &job);
 }
 

@@ -9,7 +9,7 @@
 #define DIFFERENCE 1e-5
 #define BEND       1.0 /* standard deviations over which bends are taken: they are not small */
 #define WIDER      1.3
-#define MOST_ROWS  4   /* whose signs are all looked at */
+#define MOST_ROWS  4 /* whose signs are all looked at */
 #define DIM        STAIR_HIDDEN_DIM
 #define TOKENS     STAIR_HIDDEN_TOKENS
 
@@ -20,10 +20,16 @@ typedef struct {
     const double *variance;
 } place;
 
-static int soft_axes(int dim, int m) { return dim > m ? dim - m : 0; }
+static int soft_axes(int dim, int m)
+{
+    return dim > m ? dim - m : 0;
+}
 
 /* the centre, steps to both sides along each soft axis, one along each pair */
-static int bend_places(int soft) { return 1 + 2 * soft + soft * (soft - 1) / 2; }
+static int bend_places(int soft)
+{
+    return 1 + 2 * soft + soft * (soft - 1) / 2;
+}
 
 bool stair_hidden_follow_fits(int dim, int m)
 {
@@ -32,7 +38,8 @@ bool stair_hidden_follow_fits(int dim, int m)
            soft * (soft + 1) / 2 * (dim - soft) <= STAIR_HIDDEN_BENDS;
 }
 
-/* r = (+-w(u) - omega) / sqrt(v) (M, n) at n places u (dim, STAIR_BLOCK), with the sign that fits the first. */
+/* r = (+-w(u) - omega) / sqrt(v) (M, n) at n places u (dim, STAIR_BLOCK), with the sign that fits the first.
+ */
 static void misfits(const place *p, int n, const double *u, double *r)
 {
     double z[STAIR_LAST_ROOM], weight[STAIR_BLOCK], along = 0, scale = sqrt(2 * p->sample->half_inverse);
@@ -80,7 +87,8 @@ static void whiten(const place *p, const double *slope, double *lower, double *i
     stair_matrix_whiten(dim, curvature, lower, inverse, half_logdet);
 }
 
-/* The axes: right singular vectors of the whitened slopes, soft ones first; felt (M, dim): what r feels of each. */
+/* The axes: right singular vectors of the whitened slopes, soft ones first; felt (M, dim): what r feels of
+ * each. */
 static void set_axes(const place *p, const double *lower, const double *inverse, const double *slope,
                      stair_hidden_follower *f, double *felt)
 {
@@ -160,7 +168,8 @@ void stair_hidden_follow(const stair_fibre *fibre, const stair_hidden_sample *sa
         whiten(&p, slope, lower, inverse, &half_logdet);
         for (int k = 0; k < dim; k++)
             for (int i = 0; i < dim; i++)
-                for (int l = 0; l < dim; l++) next[k] -= inverse[i * dim + k] * inverse[i * dim + l] * gradient[l];
+                for (int l = 0; l < dim; l++)
+                    next[k] -= inverse[i * dim + k] * inverse[i * dim + l] * gradient[l];
     }
     set_axes(&p, lower, inverse, slope, f, felt);
     set_bends(&p, felt, f);

@@ -1,10 +1,11 @@
 /* Hidden nodes that follow a sample: around its posterior, and, for what is not there, all over the prior.
  *
- * A sample's own hidden rows, which its label was drawn from, are one draw from that posterior: a few steps of Gauss and
- * Newton lead from them to a mode.  There the last row fixes as many directions as it has tokens (stiff, of width sqrt(v))
- * and leaves the others to the prior (soft); along the soft ones the surface that the label allows is bent, and the stiff
- * ones give way to a quadratic form of them.  That moves nodes without changing volumes, so their density is known, and
- * each node is weighted by the prior over the density that both kinds have together (Veach and Guibas, SIGGRAPH 1995). */
+ * A sample's own hidden rows, which its label was drawn from, are one draw from that posterior: a few steps
+ * of Gauss and Newton lead from them to a mode.  There the last row fixes as many directions as it has tokens
+ * (stiff, of width sqrt(v)) and leaves the others to the prior (soft); along the soft ones the surface that
+ * the label allows is bent, and the stiff ones give way to a quadratic form of them.  That moves nodes
+ * without changing volumes, so their density is known, and each node is weighted by the prior over the
+ * density that both kinds have together (Veach and Guibas, SIGGRAPH 1995). */
 #ifndef STAIR_ASYMPTOTICS_HIDDEN_FOLLOW_H
 #define STAIR_ASYMPTOTICS_HIDDEN_FOLLOW_H
 
@@ -13,7 +14,8 @@
 /* Whether `dim` hidden coordinates of m tokens are few enough. */
 bool stair_hidden_follow_fits(int dim, int m);
 
-/* For a sample with an open fibre, from the hidden rows `drawn` (dim) on: its own, if they are known; variance: of each row. */
+/* For a sample with an open fibre, from the hidden rows `drawn` (dim) on: its own, if they are known;
+ * variance: of each row. */
 void stair_hidden_follow(const stair_fibre *fibre, const stair_hidden_sample *sample, int dim, int m,
                          const double *variance, const double *drawn, stair_hidden_follower *follower);
 

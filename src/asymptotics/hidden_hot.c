@@ -10,13 +10,13 @@
 
 #define MOST_RATIO  600.0 /* logarithm of a ratio of densities, */
 #define LEAST_RATIO -25.0 /* beside 1 */
-#define NEGLIGIBLE 14.0 /* cells whose exponents stay that far below the largest do not count */
+#define NEGLIGIBLE  14.0  /* cells whose exponents stay that far below the largest do not count */
 
 void STAIR_HOT(stair_hidden_moving)(const stair_hidden_shape *shape, const stair_hidden_sample *sample,
                                     const double *w, const double *z, const double *sides,
                                     const double *log_weight, const double *factor, double *sums);
-void STAIR_HOT(stair_hidden_placed)(const stair_hidden_follower *f, bool around, const double *normal, double *u, double *sides,
-                                    double *weight);
+void STAIR_HOT(stair_hidden_placed)(const stair_hidden_follower *f, bool around, const double *normal,
+                                    double *u, double *sides, double *weight);
 void STAIR_HOT(stair_hidden_cached)(const stair_hidden_shape *shape, const stair_hidden_sample *sample,
                                     size_t blocks, const double *table, double *sums);
 void STAIR_HOT(stair_hidden_window)(const stair_hidden_plane *plane, const stair_hidden_sample *sample,
@@ -70,7 +70,8 @@ LANES_INLINE void add_block(const int m, const stair_hidden_shape *shape, const 
         for (int t = 0; t < m; t++) here[t] = lanes_load(w + (size_t)t * STAIR_BLOCK + i);
         lanes side[STAIR_HIDDEN_ROWS];
         for (int k = 0; k < shape->rows * m; k++) hidden[k] = lanes_load(z + (size_t)k * STAIR_BLOCK + i);
-        for (int k = 0; k < shape->rows && sides; k++) side[k] = lanes_load(sides + (size_t)k * STAIR_BLOCK + i);
+        for (int k = 0; k < shape->rows && sides; k++)
+            side[k] = lanes_load(sides + (size_t)k * STAIR_BLOCK + i);
         accumulate(m, shape->rows, sample, here, hidden, sides ? side : NULL,
                    log_weight ? lanes_load(log_weight + i) : lanes_set(0), lanes_load(factor + i), acc);
     }
@@ -99,7 +100,8 @@ LANES_INLINE void give_way(const int dim, const int soft, const double *bend, do
         }
 }
 
-LANES_INLINE void put_around(const int dim, const int soft, const stair_hidden_follower *f, lanes *x, lanes *at)
+LANES_INLINE void put_around(const int dim, const int soft, const stair_hidden_follower *f, lanes *x,
+                             lanes *at)
 {
     for (int k = 0; k < dim; k++) x[k] *= f->wider;
     give_way(dim, soft, f->bend, -1, x);
@@ -110,8 +112,8 @@ LANES_INLINE void put_around(const int dim, const int soft, const stair_hidden_f
 }
 
 /* |x|^2 of the nodes `at` with the signs of their rows from the bits of `mirror`. */
-LANES_INLINE lanes from_centre(const int m, const int dim, const int soft, const stair_hidden_follower *f, int mirror,
-                               const lanes *at)
+LANES_INLINE lanes from_centre(const int m, const int dim, const int soft, const stair_hidden_follower *f,
+                               int mirror, const lanes *at)
 {
     lanes x[STAIR_HIDDEN_DIM], away[STAIR_HIDDEN_DIM], square = lanes_set(0);
     for (int k = 0; k < dim; k++) away[k] = (mirror >> k / m & 1 ? -at[k] : at[k]) - f->centre[k];
@@ -124,14 +126,16 @@ LANES_INLINE lanes from_centre(const int m, const int dim, const int soft, const
     return square;
 }
 
-/* With c = u.omega/v of each row: the prior of +-u is exp(-(|u|^2 + |omega|^2)/2v) 2 cosh c, and tanh c the mean sign. */
-LANES_INLINE void place_nodes(const int m, const int dim, const int soft, const stair_hidden_follower *f, bool around,
-                              const double *normal, double *u, double *sides, double *weight)
+/* With c = u.omega/v of each row: the prior of +-u is exp(-(|u|^2 + |omega|^2)/2v) 2 cosh c, and tanh c the
+ * mean sign. */
+LANES_INLINE void place_nodes(const int m, const int dim, const int soft, const stair_hidden_follower *f,
+                              bool around, const double *normal, double *u, double *sides, double *weight)
 {
     const int rows = dim / m;
     double narrow = 1 / (f->wider * f->wider);
     for (int i = 0; i < STAIR_BLOCK; i += LANES) {
-        lanes at[STAIR_HIDDEN_DIM], x[STAIR_HIDDEN_DIM], far = lanes_set(f->log_ratio), fold = lanes_set(1), near = lanes_set(0);
+        lanes at[STAIR_HIDDEN_DIM], x[STAIR_HIDDEN_DIM], far = lanes_set(f->log_ratio), fold = lanes_set(1),
+                                                         near = lanes_set(0);
         for (int k = 0; k < dim; k++) x[k] = lanes_load(normal + (size_t)k * STAIR_BLOCK + i);
         if (around)
             put_around(dim, soft, f, x, at);
@@ -153,16 +157,18 @@ LANES_INLINE void place_nodes(const int m, const int dim, const int soft, const 
         }
         for (int mirror = 0; mirror < 1 << rows; mirror++) {
             lanes ratio = far - 0.5 * narrow * from_centre(m, dim, soft, f, mirror, at);
-            if (lanes_any(ratio > LEAST_RATIO)) near += lanes_exp_short(lanes_min(ratio, lanes_set(MOST_RATIO)));
+            if (lanes_any(ratio > LEAST_RATIO))
+                near += lanes_exp_short(lanes_min(ratio, lanes_set(MOST_RATIO)));
         }
         lanes_store(weight + i, fold / (fold + near));
     }
 }
 
-/* Nodes u (dim, STAIR_BLOCK) from normal x; each stands for all signs of its rows: `sides` (rows, STAIR_BLOCK) are the means of
- * these signs under the prior, and `weight` the prior of all of them in units of the density that nodes have there. */
-void STAIR_HOT(stair_hidden_placed)(const stair_hidden_follower *f, bool around, const double *normal, double *u, double *sides,
-                                    double *weight)
+/* Nodes u (dim, STAIR_BLOCK) from normal x; each stands for all signs of its rows: `sides` (rows,
+ * STAIR_BLOCK) are the means of these signs under the prior, and `weight` the prior of all of them in units
+ * of the density that nodes have there. */
+void STAIR_HOT(stair_hidden_placed)(const stair_hidden_follower *f, bool around, const double *normal,
+                                    double *u, double *sides, double *weight)
 {
     if (f->tokens == 2 && f->dim == 4)
         place_nodes(2, 4, 2, f, around, normal, u, sides, weight);
@@ -213,8 +219,8 @@ LANES_INLINE lanes outside(lanes low, lanes high, double at)
 }
 
 /* From above, the exponents of LANES cells of one row; `least` rises to what one node of each has. */
-LANES_INLINE lanes bound_cells(const stair_hidden_plane *plane, const stair_hidden_sample *sample, double prior,
-                               const double *bounds, int i, int j, lanes *least)
+LANES_INLINE lanes bound_cells(const stair_hidden_plane *plane, const stair_hidden_sample *sample,
+                               double prior, const double *bounds, int i, int j, lanes *least)
 {
     double number[LANES], width = STAIR_CELL_SIDE * plane->step, last = (STAIR_CELL_SIDE - 1) * plane->step;
     for (int k = 0; k < LANES; k++) number[k] = plane->low + (j + k) * width;
@@ -228,7 +234,8 @@ LANES_INLINE lanes bound_cells(const stair_hidden_plane *plane, const stair_hidd
             lanes b = lanes_load(bounds + (CELL_MOST + 2 * t + s) * STAIR_MOST_CELLS + j) * sample->x[s];
             low += lanes_min(a, b);
             high += lanes_max(a, b);
-            middle += lanes_load(bounds + (CELL_MIDDLE + 1 + 2 * t + s) * STAIR_MOST_CELLS + j) * sample->x[s];
+            middle +=
+                lanes_load(bounds + (CELL_MIDDLE + 1 + 2 * t + s) * STAIR_MOST_CELLS + j) * sample->x[s];
         }
         plus += outside(low, high, sample->omega[t]);
         minus += outside(low, high, -sample->omega[t]);
@@ -244,10 +251,10 @@ LANES_INLINE lanes bound_cells(const stair_hidden_plane *plane, const stair_hidd
            sample->half_inverse * lanes_min(plus, minus);
 }
 
-/* Weights of one sign of the last row at the nodes of a cell, all at once for the sake of the exponentials, and the sums of
- * that row. */
-LANES_INLINE void add_sign(const stair_hidden_sample *sample, double sign, const lanes *prior, lanes w[2][CELL_LANES],
-                           lanes *both, lanes *acc)
+/* Weights of one sign of the last row at the nodes of a cell, all at once for the sake of the exponentials,
+ * and the sums of that row. */
+LANES_INLINE void add_sign(const stair_hidden_sample *sample, double sign, const lanes *prior,
+                           lanes w[2][CELL_LANES], lanes *both, lanes *acc)
 {
     lanes weight[CELL_LANES], r[2][CELL_LANES], top = lanes_set(-1e300);
     for (int k = 0; k < CELL_LANES; k++) {
@@ -267,8 +274,8 @@ LANES_INLINE void add_sign(const stair_hidden_sample *sample, double sign, const
     }
 }
 
-LANES_INLINE void add_cell(const stair_hidden_plane *plane, const stair_hidden_sample *sample, double prior, int i,
-                           int j, lanes *acc)
+LANES_INLINE void add_cell(const stair_hidden_plane *plane, const stair_hidden_sample *sample, double prior,
+                           int i, int j, lanes *acc)
 {
     static const double row[STAIR_CELL] = {0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3},
                         column[STAIR_CELL] = {0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3};
@@ -277,7 +284,8 @@ LANES_INLINE void add_cell(const stair_hidden_plane *plane, const stair_hidden_s
     lanes w[2][CELL_LANES], away[2][CELL_LANES], near[CELL_LANES], both[CELL_LANES];
     for (int k = 0; k < CELL_LANES; k++) {
         away[0][k] = lanes_load(row + k * LANES) * plane->step + (plane->low + i * width - sample->hidden[0]);
-        away[1][k] = lanes_load(column + k * LANES) * plane->step + (plane->low + j * width - sample->hidden[1]);
+        away[1][k] =
+            lanes_load(column + k * LANES) * plane->step + (plane->low + j * width - sample->hidden[1]);
         near[k] = lanes_load(node + k * LANES) - prior * (away[0][k] * away[0][k] + away[1][k] * away[1][k]);
         both[k] = lanes_set(0);
         for (int t = 0; t < 2; t++)
@@ -321,8 +329,9 @@ void STAIR_HOT(stair_hidden_window)(const stair_hidden_plane *plane, const stair
     for (int i = from[0]; i < to[0]; i++)
         for (int j = from[1] / LANES * LANES; j < to[1]; j += LANES)
             lanes_store(upper + i * STAIR_MOST_CELLS + j,
-                        bound_cells(plane, sample, prior, plane->bounds + (size_t)i * CELL_BOUNDS * STAIR_MOST_CELLS, i,
-                                    j, &least));
+                        bound_cells(plane, sample, prior,
+                                    plane->bounds + (size_t)i * CELL_BOUNDS * STAIR_MOST_CELLS, i, j,
+                                    &least));
     stair_hidden_sample counted = *sample;
     double cut = counted.least = lanes_top(least) - NEGLIGIBLE;
     for (int i = from[0]; i < to[0]; i++)

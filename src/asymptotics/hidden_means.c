@@ -189,14 +189,16 @@ static stair_status make_plane(stair_context *context, stair_hidden_means *h, co
         h->nodes[0].u[1][i] = (float)room[n + i];
     }
     free(room);
-    if (status == STAIR_OK) map_nodes(last, 0, n, 2 * log(step) - log(2 * M_PI * h->variance[0]), &h->nodes[0]);
+    if (status == STAIR_OK)
+        map_nodes(last, 0, n, 2 * log(step) - log(2 * M_PI * h->variance[0]), &h->nodes[0]);
     h->half = h->nodes[0].count;
     return status;
 }
 
 /* u from N(0, 1 + prenoise), widened, for every row; A corrects for that and for the prior that a mean
  * leaves. */
-static void make_lattice(stair_hidden_means *h, const stair_last_row *last, int set, size_t half, size_t nodes)
+static void make_lattice(stair_hidden_means *h, const stair_last_row *last, int set, size_t half,
+                         size_t nodes)
 {
     double shift[STAIR_MEANS_DIM], x[STAIR_MEANS_DIM];
     stair_rng_uniforms(h->seed + 77, STAIR_RNG_SHIFT, HALVES * (uint64_t)set + half, h->dim, shift);
@@ -272,10 +274,10 @@ static stair_status make_few_means(stair_context *context, stair_hidden_means *h
     return STAIR_OK;
 }
 
-/* The lattice of means of one label: mean (dims, room), and for A in the units of stair_means_priors.  Returns which
- * nodes go with it. */
+/* The lattice of means of one label: mean (dims, room), and for A in the units of stair_means_priors. Returns
+ * which nodes go with it. */
 static int shift_means(const stair_hidden_means *h, uint64_t key, double *mean, float *scaled,
-                        float *constant)
+                       float *constant)
 {
     double shift[STAIR_MEANS_DIM + 1], x[STAIR_MEANS_DIM];
     stair_rng_uniforms(h->seed + 78, STAIR_RNG_SHIFT, key, h->dims + 1, shift);
@@ -402,8 +404,8 @@ static double add_up(const stair_hidden_means *h, const means_job *job, size_t i
         for (size_t k = 0; k < n; k++) room->list[k] += (uint32_t)from;
         stair_means_carry_table[isa](&h->shape, nodes, &label, top, n, room->list, room->carried);
         if (h->random)
-            stair_means_priors_table[isa](h->dims, h->axis, h->base[set], h->room, room->scaled, room->constant,
-                                          nodes, n, room->list, room->prior);
+            stair_means_priors_table[isa](h->dims, h->axis, h->base[set], h->room, room->scaled,
+                                          room->constant, nodes, n, room->list, room->prior);
         for (size_t j = 0; j < h->room; j += STAIR_MEANS_SPAN) {
             float *out = room->sums + ((size_t)half * h->room + j) * (size_t)sums;
             if (h->random) {
@@ -461,8 +463,8 @@ static void add_mean(const means_job *job, size_t i, size_t j, const double *mea
     for (int c = 0; c < job->outer->count; c++) total[c] += correct * mass * room->features[c];
 }
 
-/* The sums of hidden mean j: T(u) is even in every row, so a node with rows turned and the mean as it is are the node as it is
- * and the mean turned. */
+/* The sums of hidden mean j: T(u) is even in every row, so a node with rows turned and the mean as it is are
+ * the node as it is and the mean turned. */
 static void read_sums(const stair_hidden_means *h, const means_room *room, int half, size_t j, double *total)
 {
     for (int s = 0; s < h->shape.sums; s++) {

@@ -1,6 +1,6 @@
-/* A plane, a lattice, and, where a shape is all that matters, the prior of two hidden rows, (Z_1, Z_2) = h in columns h_1, h_2 of R^2, in coordinates of what a softmax
- * of h^T h sees of it.  With e = (h_1 - h_2)/d, d = |h_1 - h_2|, let a_i = h_i . e and v the component of
- * both orthogonal to e:
+/* A plane, a lattice, and, where a shape is all that matters, the prior of two hidden rows, (Z_1, Z_2) = h in
+ * columns h_1, h_2 of R^2, in coordinates of what a softmax of h^T h sees of it.  With e = (h_1 - h_2)/d, d =
+ * |h_1 - h_2|, let a_i = h_i . e and v the component of both orthogonal to e:
  *
  *   dh = d da_1 da_2 dv de,   |h|^2 = a_1^2 + a_2^2 + 2 v^2,   a_1 > a_2   (docs/channel.md, two tokens)
  *

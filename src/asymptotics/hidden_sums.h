@@ -24,18 +24,20 @@ typedef struct {
     double least;                                           /* exponents below are not visited */
 } stair_hidden_sample;
 
-/* Nodes that follow a sample, around `centre`, u = centre + root x, or all over the prior.  Around it the last axes give way
- * to the first `soft` ones by a quadratic form of them, which leaves volumes as they are. */
+/* Nodes that follow a sample, around `centre`, u = centre + root x, or all over the prior.  Around it the
+ * last axes give way to the first `soft` ones by a quadratic form of them, which leaves volumes as they are.
+ */
 #define STAIR_HIDDEN_DIM   (STAIR_HIDDEN_ROWS * STAIR_HIDDEN_TOKENS)
 #define STAIR_HIDDEN_BENDS 128
 typedef struct {
     int tokens, dim, soft;
     double centre[STAIR_HIDDEN_DIM], root[STAIR_HIDDEN_DIM * STAIR_HIDDEN_DIM];
-    double whiten[STAIR_HIDDEN_DIM * STAIR_HIDDEN_DIM];         /* inverse of the root */
-    double bend[STAIR_HIDDEN_BENDS];                            /* (pairs of soft axes, stiff ones) */
-    double wider;                                               /* standard deviation of x */
-    double mean[STAIR_HIDDEN_DIM], deviation[STAIR_HIDDEN_DIM], inverse[STAIR_HIDDEN_DIM]; /* prior, 1/deviation */
-    double log_ratio;                                           /* of the two densities at their centres */
+    double whiten[STAIR_HIDDEN_DIM * STAIR_HIDDEN_DIM]; /* inverse of the root */
+    double bend[STAIR_HIDDEN_BENDS];                    /* (pairs of soft axes, stiff ones) */
+    double wider;                                       /* standard deviation of x */
+    double mean[STAIR_HIDDEN_DIM], deviation[STAIR_HIDDEN_DIM],
+        inverse[STAIR_HIDDEN_DIM]; /* prior, 1/deviation */
+    double log_ratio;              /* of the two densities at their centres */
 } stair_hidden_follower;
 
 /* Equidistant nodes (low + i step, low + j step) of one hidden row of two tokens, in square cells.  What a
@@ -43,7 +45,13 @@ typedef struct {
 #define STAIR_CELL_SIDE  4
 #define STAIR_CELL       (STAIR_CELL_SIDE * STAIR_CELL_SIDE)
 #define STAIR_MOST_CELLS 136
-enum { CELL_TOP, CELL_LEAST, CELL_MOST = CELL_LEAST + 4, CELL_MIDDLE = CELL_MOST + 4, CELL_BOUNDS = CELL_MIDDLE + 5 };
+enum {
+    CELL_TOP,
+    CELL_LEAST,
+    CELL_MOST = CELL_LEAST + 4,
+    CELL_MIDDLE = CELL_MOST + 4,
+    CELL_BOUNDS = CELL_MIDDLE + 5
+};
 typedef struct {
     double low, step;
     int side;       /* cells of a row */

@@ -13,10 +13,11 @@
  * and difference of the tokens are delta sinh(t), t equidistant.  phi does not change under omega -> -omega
  * (even models) nor when the tokens change places: a quarter of the plane is enough.
  *
- * Where something is known of the hidden rows as well, phi is its average over their means (hidden_means.c), which
- * has the same symmetries.
+ * Where something is known of the hidden rows as well, phi is its average over their means (hidden_means.c),
+ * which has the same symmetries.
  *
- * Replicates are interlaced grids; where hidden nodes are random each has its own.  The mass found must be 1. */
+ * Replicates are interlaced grids; where hidden nodes are random each has its own.  The mass found must be 1.
+ */
 #include "asymptotics/hidden_nodes.h"
 #include "asymptotics/label_grid.h"
 
@@ -34,17 +35,19 @@
 #define LABEL_STEP    1.7  /* in units of the width sqrt(v) / steepest, per fineness */
 #define STEEPEST      2.0  /* where the channel answers and nothing is known of it */
 #define MOST_FINENESS 1.6  /* of the hidden nodes: errors of 1e-9 */
-#define NOISY_FINENESS 0.65 /* of labels where hidden nodes are random: finer grids drown in their noise, but not what is cut */
-#define LEAST_NODES   1024
-#define FEWER_NODES   8    /* times fewer nodes do where labels have different ones, */
-#define FLAT_NODES    4    /* and where nothing is known of the hidden rows */
-#define BEND          2.5  /* delta in units of sqrt(v/q) */
-#define MOST_BEND     1.0
-#define MOST_MEAN     8.0  /* standard deviations */
-#define CUT           1e-5 /* nodes below this times the error of the fineness do not count */
-#define TURN          0.3  /* of the grid, so that no node has two tokens tied */
-#define SEEDS         7    /* labels from which a grid is visited */
-#define CELLS         (STAIR_MAX_INDICES * STAIR_MAX_TOKENS)
+#define NOISY_FINENESS                                                                                       \
+    0.65 /* of labels where hidden nodes are random: finer grids drown in their noise, but not what is cut   \
+          */
+#define LEAST_NODES 1024
+#define FEWER_NODES 8   /* times fewer nodes do where labels have different ones, */
+#define FLAT_NODES  4   /* and where nothing is known of the hidden rows */
+#define BEND        2.5 /* delta in units of sqrt(v/q) */
+#define MOST_BEND   1.0
+#define MOST_MEAN   8.0  /* standard deviations */
+#define CUT         1e-5 /* nodes below this times the error of the fineness do not count */
+#define TURN        0.3  /* of the grid, so that no node has two tokens tied */
+#define SEEDS       7    /* labels from which a grid is visited */
+#define CELLS       (STAIR_MAX_INDICES * STAIR_MAX_TOKENS)
 
 typedef struct {
     const stair_model *model;
@@ -58,7 +61,7 @@ typedef struct {
     double anchor[CELLS]; /* hidden rows */
     stair_fibre fibre;
     stair_denoiser denoiser;
-    bool known;                /* something is known of the hidden rows too, or they are many: */
+    bool known;                 /* something is known of the hidden rows too, or they are many: */
     stair_hidden_means *hidden; /* all their means at once, instead of the denoiser */
     double fineness, mean_step, label_step, mean_offset, label_offset, turn, cut;
     size_t means;
@@ -68,7 +71,7 @@ typedef struct {
     double *z, *labels, *omega, *memory; /* a generation of nodes */
     uint64_t *keys;
     stair_denoised moments;
-    stair_mean_values values; /* of each node, in units of weight(u0) */
+    stair_mean_values values;                       /* of each node, in units of weight(u0) */
     double *features, *row, mass, correction, size; /* sums of one grid */
 } grid_job;
 
@@ -212,15 +215,15 @@ static stair_status seed_nodes(stair_context *context, grid_job *job)
 
 static stair_status reserve(stair_context *context, grid_job *job, size_t n)
 {
-    size_t pm = (size_t)(job->p * job->m), k = (size_t)job->model->info.label_size, count = (size_t)job->out->count,
-           parts = STAIR_HIDDEN_PARTS;
+    size_t pm = (size_t)(job->p * job->m), k = (size_t)job->model->info.label_size,
+           count = (size_t)job->out->count, parts = STAIR_HIDDEN_PARTS;
     if (n <= job->capacity) return STAIR_OK;
     free(job->memory);
     free(job->keys);
     job->capacity = 0;
     n *= 2;
-    double *at = job->memory =
-        malloc(n * (2 * pm + k + 4 + count + 2 * (size_t)job->m + parts * (1 + pm + pm * pm)) * sizeof(double));
+    double *at = job->memory = malloc(
+        n * (2 * pm + k + 4 + count + 2 * (size_t)job->m + parts * (1 + pm + pm * pm)) * sizeof(double));
     job->keys = malloc(n * sizeof *job->keys);
     if (!at || !job->keys) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
     job->capacity = n;
@@ -266,8 +269,8 @@ static void read_posterior(grid_job *job, size_t i, double scale)
         if (part == 0) job->values.counts[i] = weight;
         job->values.bias[i] += (share - (part == 0)) * weight;
         job->values.mass[i] += share * mass;
-        stair_outer_features(job->out, &job->rest, job->m, job->moments.logz[at], job->moments.g + at * pm, dg,
-                             job->features);
+        stair_outer_features(job->out, &job->rest, job->m, job->moments.logz[at], job->moments.g + at * pm,
+                             dg, job->features);
         for (int k = 0; k < count && share != 0; k++) total[k] += share * mass * job->features[k];
     }
 }
@@ -285,7 +288,8 @@ static stair_status ask_denoiser(stair_context *context, grid_job *job, size_t f
         memcpy(job->omega + i * pm, job->mean + (size_t)node->group * pm, pm * sizeof(double));
     }
     STAIR_TRY(stair_model_forward(context, job->model, n, job->z, job->labels));
-    STAIR_TRY(stair_denoiser_evaluate(context, &job->denoiser, first, n, job->labels, job->omega, NULL, &job->moments));
+    STAIR_TRY(stair_denoiser_evaluate(context, &job->denoiser, first, n, job->labels, job->omega, NULL,
+                                      &job->moments));
     for (size_t i = 0; i < n; i++) {
         if (stair_fibre_open(context, job->labels + i * k, nothing, &job->fibre) == STAIR_OK)
             read_posterior(job, i, at_anchor(job, w));
@@ -306,8 +310,8 @@ static stair_status ask_hidden(stair_context *context, grid_job *job, size_t fir
         memcpy(job->omega + 2 * i, last, 2 * sizeof(double));
         job->keys[i] = (uint64_t)node->group << 32 ^ (uint64_t)(uint32_t)(node->i * 65536 + node->j);
     }
-    return stair_hidden_means_evaluate(context, job->hidden, job->out, &job->rest, n, job->z, job->omega, job->keys,
-                                       &job->values);
+    return stair_hidden_means_evaluate(context, job->hidden, job->out, &job->rest, n, job->z, job->omega,
+                                       job->keys, &job->values);
 }
 
 /* Adds node i of the generation to the sums; how much it counts is returned. */
@@ -334,7 +338,8 @@ static stair_status integrate(stair_context *context, grid_job *job)
     for (size_t first = 0, end; first < job->nodes.count; first = end) {
         end = job->nodes.count;
         STAIR_TRY(reserve(context, job, end - first));
-        STAIR_TRY(job->hidden ? ask_hidden(context, job, first, end - first) : ask_denoiser(context, job, first, end - first));
+        STAIR_TRY(job->hidden ? ask_hidden(context, job, first, end - first)
+                              : ask_denoiser(context, job, first, end - first));
         for (size_t n = first; n < end; n++) {
             stair_node node = job->nodes.list[n];
             if (job->values.counts[n - first] == 0 || add_sums(job, &node, n - first) < job->cut) continue;
@@ -357,7 +362,8 @@ static stair_status renew_posteriors(stair_context *context, grid_job *job, int 
         stair_hidden_means_destroy(&job->hidden);
         size_t fewer = rule->nodes / FEWER_NODES / (is_last_alone(job->p, job->overlap) ? FLAT_NODES : 1);
         return stair_hidden_means_create(context, job->model, job->overlap, job->fineness,
-                                         fewer > LEAST_NODES ? fewer : LEAST_NODES, rule->seed, r, &job->hidden);
+                                         fewer > LEAST_NODES ? fewer : LEAST_NODES, rule->seed, r,
+                                         &job->hidden);
     }
     if (r && !(job->denoiser.hidden && stair_hidden_is_random(job->denoiser.hidden))) return STAIR_OK;
     stair_denoiser_destroy(&job->denoiser);
@@ -417,11 +423,13 @@ stair_status stair_label_grid_evaluate(stair_context *context, const stair_model
     int p = model->info.indices, m = model->info.tokens;
     grid_job *job = calloc(1, sizeof *job);
     if (!job) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
-    *job = (grid_job){.model = model, .rule = rule, .out = outer, .p = p, .m = m, .overlap = q, .q = q[p * p - 1]};
+    *job = (grid_job){
+        .model = model, .rule = rule, .out = outer, .p = p, .m = m, .overlap = q, .q = q[p * p - 1]};
     job->known = stair_hidden_means_fit(context, model, q);
     for (int i = 0; i < p * p; i++) job->cov[i] = (i % (p + 1) == 0) - q[i];
     job->v = job->cov[p * p - 1] + model->info.prenoise;
-    job->fineness = job->known && stair_hidden_nodes_random(model) ? fmin(NOISY_FINENESS, rule->fineness) : rule->fineness;
+    job->fineness = job->known && stair_hidden_nodes_random(model) ? fmin(NOISY_FINENESS, rule->fineness)
+                                                                   : rule->fineness;
     job->mean_step = MEAN_STEP / job->fineness;
     job->cut = CUT * pow(10, -4 * rule->fineness * rule->fineness);
     stair_last_row_anchor(p - 1, m, job->anchor);

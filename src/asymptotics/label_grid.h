@@ -4,7 +4,8 @@
 
 #include "asymptotics/expectation.h"
 
-/* Whether the labels of this model are a plane, and q (P, P) is zero but for its last entry or hidden_means.h serves it. */
+/* Whether the labels of this model are a plane, and q (P, P) is zero but for its last entry or hidden_means.h
+ * serves it. */
 bool stair_label_grid_fits(stair_context *context, const stair_model *model, const double *q);
 
 /* As stair_outer_evaluate; the replicates are interlaced grids. */

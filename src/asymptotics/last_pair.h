@@ -30,7 +30,8 @@ typedef struct {
     double common, weight; /* k = common (1, 1), and |det H|^-2 at the anchor */
 } stair_last_pair;
 
-/* Whether it is so for this model; by_shape: two hidden rows matter through their shape (hidden_nodes.c) alone.
+/* Whether it is so for this model; by_shape: two hidden rows matter through their shape (hidden_nodes.c)
+ * alone.
  */
 bool stair_last_pair_fits(stair_context *context, const stair_model *model, bool *by_shape);
 

@@ -171,7 +171,8 @@ bool stair_last_row_fits(stair_context *context, const stair_model *model)
     if (stair_fibre_create(&local, model, &fibre) != STAIR_OK) return false;
     stair_rng_normals(1, STAIR_RNG_POINTS, 0, p * m, z);
     bool fits = stair_last_row_open_at(&local, model, z, z + (p - 1) * m, &fibre) == STAIR_OK &&
-                fibre_fits(&fibre, p, m) && stair_symmetry_rows_even(model, p - 1) && is_linear(&local, model, &fibre);
+                fibre_fits(&fibre, p, m) && stair_symmetry_rows_even(model, p - 1) &&
+                is_linear(&local, model, &fibre);
     stair_fibre_destroy(&fibre);
     return fits;
 }

@@ -9,9 +9,10 @@
 #include "model/model.h"
 
 #define STAIR_LAST_TOKENS 4
-#define STAIR_LAST_ROWS   8                                                         /* hidden ones */
-#define STAIR_LAST_ROOM   ((STAIR_LAST_ROWS + 1) * STAIR_LAST_TOKENS * STAIR_BLOCK) /* Z of a block of nodes \
-                                                                                     */
+#define STAIR_LAST_ROWS   8 /* hidden ones */
+#define STAIR_LAST_ROOM                                                                                      \
+    ((STAIR_LAST_ROWS + 1) * STAIR_LAST_TOKENS * STAIR_BLOCK) /* Z of a block of nodes                       \
+                                                               */
 
 /* Fibres of M labels whose anchors are independent: `inverse` (M, M) turns their maps into T. */
 typedef struct {

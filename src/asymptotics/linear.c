@@ -32,7 +32,8 @@ static void differentiate(const stair_model *model, const double *z, bool exactl
         moved[c] = z[c] + delta;
         model->ops->forward(model, moved, NULL, up);
         moved[c] = z[c];
-        for (int k = 0; k < labels; k++) jacobian[k * size + c] = (up[k] - down[k]) / (exactly ? 2 * delta : delta);
+        for (int k = 0; k < labels; k++)
+            jacobian[k * size + c] = (up[k] - down[k]) / (exactly ? 2 * delta : delta);
     }
 }
 
@@ -58,7 +59,8 @@ static double square(int n, const double *a)
     return sum;
 }
 
-/* The next of `count` rows: brings the largest to place `at`, scales it, takes it out of those behind.  Its square. */
+/* The next of `count` rows: brings the largest to place `at`, scales it, takes it out of those behind.  Its
+ * square. */
 static double eliminate(int count, int size, int at, double *rows)
 {
     int best = at;
@@ -103,7 +105,8 @@ stair_status stair_linear_create(stair_context *context, const stair_model *mode
     int size = model->info.indices * model->info.tokens;
     double z[CELLS];
     *linear = (stair_linear){.model = model};
-    if (size > MOST_SIZE) return stair_fail(context, STAIR_UNSUPPORTED, "perfect recovery of %d numbers", size);
+    if (size > MOST_SIZE)
+        return stair_fail(context, STAIR_UNSUPPORTED, "perfect recovery of %d numbers", size);
     for (int trial = 0; trial < TRIALS; trial++) {
         stair_rng_normals(3, STAIR_RNG_POINTS, (uint64_t)trial, size, z);
         int found = rank_at(model, z);
@@ -127,7 +130,8 @@ void stair_linear_roots(int p, const double *v, double *root, double *inverse)
         }
 }
 
-void stair_linear_add(const stair_linear *linear, const double *root, const double *inverse, const double *z, double *f)
+void stair_linear_add(const stair_linear *linear, const double *root, const double *inverse, const double *z,
+                      double *f)
 {
     const stair_model *model = linear->model;
     int p = model->info.indices, m = model->info.tokens, size = p * m;
@@ -139,7 +143,8 @@ void stair_linear_add(const stair_linear *linear, const double *root, const doub
         for (int i = 0; i < p; i++)
             for (int t = 0; t < m; t++) {
                 row[i * m + t] = 0;
-                for (int j = 0; j < p; j++) row[i * m + t] += inverse[i * p + j] * rows[at * size + j * m + t];
+                for (int j = 0; j < p; j++)
+                    row[i * m + t] += inverse[i * p + j] * rows[at * size + j * m + t];
             }
         for (int i = 0; i < p; i++)
             for (int j = 0; j < p; j++)

@@ -15,6 +15,7 @@ stair_status stair_linear_create(stair_context *context, const stair_model *mode
 void stair_linear_roots(int p, const double *v, double *root, double *inverse);
 
 /* Adds sum_m [J^T (J V J^T)^+ J]_mm at Z = z (P, M) to f (P, P). */
-void stair_linear_add(const stair_linear *linear, const double *root, const double *inverse, const double *z, double *f);
+void stair_linear_add(const stair_linear *linear, const double *root, const double *inverse, const double *z,
+                      double *f);
 
 #endif

@@ -24,7 +24,8 @@ static void embed(int p, int k, const double *basis, const double *x, double *ou
         for (int j = 0; j < p; j++) {
             out[i * p + j] = 0;
             for (int a = 0; a < k; a++)
-                for (int b = 0; b < k; b++) out[i * p + j] += basis[i * k + a] * x[a * k + b] * basis[j * k + b];
+                for (int b = 0; b < k; b++)
+                    out[i * p + j] += basis[i * k + a] * x[a * k + b] * basis[j * k + b];
         }
 }
 
@@ -34,7 +35,8 @@ static void restrict_to(int p, int k, const double *basis, const double *x, doub
         for (int b = 0; b < k; b++) {
             out[a * k + b] = 0;
             for (int i = 0; i < p; i++)
-                for (int j = 0; j < p; j++) out[a * k + b] += basis[i * k + a] * x[i * p + j] * basis[j * k + b];
+                for (int j = 0; j < p; j++)
+                    out[a * k + b] += basis[i * k + a] * x[i * p + j] * basis[j * k + b];
         }
 }
 
@@ -42,7 +44,8 @@ void stair_operator_leading(const stair_outer *outer, const stair_symmetry *symm
                             stair_leading *leading)
 {
     int k = outer->kernel, p = outer->indices, n = k * k;
-    double x[STAIR_MOST_KERNEL * STAIR_MOST_KERNEL] = {0}, y[STAIR_MOST_KERNEL * STAIR_MOST_KERNEL], full[CELLS];
+    double x[STAIR_MOST_KERNEL * STAIR_MOST_KERNEL] = {0}, y[STAIR_MOST_KERNEL * STAIR_MOST_KERNEL],
+                                 full[CELLS];
     memset(leading, 0, sizeof *leading);
     if (!k) return;
     for (int i = 0; i < k; i++) x[i * (k + 1)] = 1 / sqrt(k);

@@ -6,8 +6,8 @@
 #include "asymptotics/symmetry.h"
 
 typedef struct {
-    double value, error;                         /* largest eigenvalue */
-    double by_replicate[STAIR_MOST_REPLICATES];  /* <X, F_r(X)> */
+    double value, error;                             /* largest eigenvalue */
+    double by_replicate[STAIR_MOST_REPLICATES];      /* <X, F_r(X)> */
     double x[STAIR_MAX_INDICES * STAIR_MAX_INDICES]; /* (P, P): X in the space of Q, trace 1, X >= 0 */
 } stair_leading;
 

@@ -40,8 +40,9 @@
 #define WIDER       4.0  /* standard deviations that z may be beyond its mean in kappa */
 #define MOST_ANGLES 16384
 #define SCANNED     16 /* groups of nodes that a scan looks at */
-#define UNSEEN      60.0 /* directions whose exponents stay that far below the largest in the scan are left out \
-                          */
+#define UNSEEN                                                                                               \
+    60.0 /* directions whose exponents stay that far below the largest in the scan are left out              \
+          */
 #define NEGLIGIBLE        16.0 /* and nodes in the sums */
 #define SAMPLES_PER_BLOCK 32
 
@@ -71,7 +72,9 @@ struct stair_pair {
 static bool rows_fit(const stair_model *model, const double *cov)
 {
     int p = model->info.indices;
-    if (!stair_matrix_is_diagonal(p, cov) || fabs(cov[p * p - 1] - cov[p * p - p - 2]) > 1e-9 * cov[p * p - 1]) return false;
+    if (!stair_matrix_is_diagonal(p, cov) ||
+        fabs(cov[p * p - 1] - cov[p * p - p - 2]) > 1e-9 * cov[p * p - 1])
+        return false;
     return stair_symmetry_rows_even(model, p - 2);
 }
 

@@ -4,7 +4,7 @@
  *   -dg = J^T (J V J^T)^+ J,     f(V) = E sum_m [J^T (J V J^T)^+ J]_mm,     V' = (alpha f(V))^-1 :
  *
  * V -> f(V)^-1 is homogeneous of degree one and monotone, so (Perron and Frobenius, nonlinear) it has one
- * eigenvalue mu on positive matrices, V' = (mu/alpha) V, and perfect recovery is stable for alpha > mu.  Since
+ * eigenvalue mu on positive matrices, V' = (mu/alpha) V, and perfect recovery is stable for alpha > mu. Since
  * tr V f(V) is the rank of J, an eigenvector V > 0 gives mu = P / rank J: the bound by counting.  mu is
  * nevertheless computed: an eigenvector on the boundary would show. */
 #include "asymptotics/perfect.h"
@@ -17,12 +17,12 @@
 #include "core/qmc.h"
 #include "core/rng.h"
 
-#define STEPS 200
+#define STEPS  200
 #define INSIDE 1e-6 /* of the trace: eigenvalues of V above it are positive */
-#define CELLS (STAIR_MAX_INDICES * STAIR_MAX_TOKENS)
+#define CELLS  (STAIR_MAX_INDICES * STAIR_MAX_TOKENS)
 
-static void average(const stair_linear *linear, const stair_symmetry *symmetry, size_t points, uint64_t seed, int replicate,
-                    const double *v, double *f)
+static void average(const stair_linear *linear, const stair_symmetry *symmetry, size_t points, uint64_t seed,
+                    int replicate, const double *v, double *f)
 {
     int p = linear->model->info.indices, size = p * linear->model->info.tokens;
     double shift[CELLS], u[CELLS], z[CELLS], root[STAIR_SQUARE], inverse[STAIR_SQUARE];
@@ -50,8 +50,8 @@ static double step(int p, const double *f, double *v)
     return trace;
 }
 
-static void find(const stair_linear *linear, const stair_symmetry *symmetry, size_t points, int replicates, uint64_t seed,
-                 stair_perfect *out)
+static void find(const stair_linear *linear, const stair_symmetry *symmetry, size_t points, int replicates,
+                 uint64_t seed, stair_perfect *out)
 {
     int p = linear->model->info.indices;
     double v[STAIR_SQUARE] = {0}, f[STAIR_SQUARE], part[STAIR_SQUARE], mu[STAIR_MOST_REPLICATES], before = 0;
@@ -81,8 +81,9 @@ static void find(const stair_linear *linear, const stair_symmetry *symmetry, siz
     for (int i = 0; i < p; i++) out->ratios[i] = v[i * (p + 1)];
 }
 
-stair_status stair_perfect_find(stair_context *context, const stair_model *model, const stair_symmetry *symmetry,
-                                size_t points, int replicates, uint64_t seed, stair_perfect *out)
+stair_status stair_perfect_find(stair_context *context, const stair_model *model,
+                                const stair_symmetry *symmetry, size_t points, int replicates, uint64_t seed,
+                                stair_perfect *out)
 {
     stair_linear linear;
     memset(out, 0, sizeof *out);

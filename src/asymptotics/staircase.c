@@ -14,20 +14,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIRST     0.85  /* v of the first point of a branch, relative to its start */
-#define RATIO     0.55  /* and from point to point */
-#define LAST_MEAN 3e-5  /* where v counts as zero */
+#define FIRST      0.85 /* v of the first point of a branch, relative to its start */
+#define RATIO      0.55 /* and from point to point */
+#define LAST_MEAN  3e-5 /* where v counts as zero */
 #define MOST_ALPHA 1e3  /* no step is looked for beyond */
-#define SLACK     3e-3  /* by which alpha(v) may fall, at least, before it counts as a fold */
-#define SECANT    4     /* steps towards a crossing, with either rule */
-#define WIDE      0.02  /* of log v: slopes of noisy maps are not taken between points closer than that */
-#define SLOPES    0.3   /* relative error of such slopes */
-#define SHARE     0.3   /* of the precision that they may cost */
-#define FAR       0.3   /* |height| that is no crossing */
-#define MORE      2     /* times that the rule at a crossing may be made more careful */
-#define VERTEX    4     /* attempts to find the largest alpha of a fold */
-#define APART     0.3   /* in log v, of the three points that show it, */
-#define INSIDE    0.7   /* within which it has to be */
+#define SLACK      3e-3 /* by which alpha(v) may fall, at least, before it counts as a fold */
+#define SECANT     4    /* steps towards a crossing, with either rule */
+#define WIDE       0.02 /* of log v: slopes of noisy maps are not taken between points closer than that */
+#define SLOPES     0.3  /* relative error of such slopes */
+#define SHARE      0.3  /* of the precision that they may cost */
+#define FAR        0.3  /* |height| that is no crossing */
+#define MORE       2    /* times that the rule at a crossing may be made more careful */
+#define VERTEX     4    /* attempts to find the largest alpha of a fold */
+#define APART      0.3  /* in log v, of the three points that show it, */
+#define INSIDE     0.7  /* within which it has to be */
 
 typedef struct {
     double v, alpha, height; /* height: log(alpha * eigenvalue) */
@@ -42,8 +42,8 @@ typedef struct {
     double other_mean;               /* and its v */
     stair_step *list;
     int capacity, *count;
-    walk_point top;   /* largest alpha so far */
-    bool jumping;     /* alpha(v) is below it */
+    walk_point top;    /* largest alpha so far */
+    bool jumping;      /* alpha(v) is below it */
     stair_mark *marks; /* (capacity) or NULL: where branches begin; then the last branch is not walked */
 } staircase;
 
@@ -190,7 +190,8 @@ static void crossing_errors(const stair_branch_point *point, crossing *c)
     }
     c->doubt = far * fabs(c->alpha_slope) + c->at.height * c->at.height;
     c->error = hypot(stair_spread_error(point->random, point->replicates, alpha), hypot(shared, c->doubt));
-    c->v_error = hypot(stair_spread_error(point->random, point->replicates, v), hypot(shared / c->slope, far));
+    c->v_error =
+        hypot(stair_spread_error(point->random, point->replicates, v), hypot(shared / c->slope, far));
 }
 
 /* Newton's steps from v on with the full rule, which gets more samples if it misses the error asked for. */
@@ -206,8 +207,9 @@ static stair_status solve_crossing(staircase *s, double v, crossing *c)
         crossing_errors(s->point, c);
         if (k >= SECANT || c->doubt <= SHARE * fmax(precision, c->error)) {
             if (!(fabs(c->at.height) < FAR))
-                return stair_fail(s->b->context, STAIR_NOT_CONVERGED, "no crossing near alpha = %.4g; log(alpha eigenvalue) = %.2g",
-                                  c->at.alpha, c->at.height);
+                return stair_fail(s->b->context, STAIR_NOT_CONVERGED,
+                                  "no crossing near alpha = %.4g; log(alpha eigenvalue) = %.2g", c->at.alpha,
+                                  c->at.height);
             if (more++ == MORE || s->options->points) return STAIR_OK;
             if (!stair_branch_sharpen(s->b, s->point, c->error, precision)) return STAIR_OK;
             before.v = 0; /* of another rule */
@@ -222,7 +224,8 @@ static stair_status cross(staircase *s, double start, walk_point above, walk_poi
     crossing c = {.start = start};
     STAIR_TRY(close_in(s, &above, &below, &c));
     stair_outer_rule rule = s->b->fine;
-    double share = isfinite(above.height) ? above.height / (above.height - below.height) : 0.5; /* next to the start */
+    double share =
+        isfinite(above.height) ? above.height / (above.height - below.height) : 0.5; /* next to the start */
     stair_status status = solve_crossing(s, exp(log(above.v) + share * log(below.v / above.v)), &c);
     s->b->fine = rule;
     STAIR_TRY(status);
@@ -245,8 +248,8 @@ static stair_status cross(staircase *s, double start, walk_point above, walk_poi
     return STAIR_OK;
 }
 
-/* Three points of the fold around log v = middle, the middle one solved last.  False where their parabola has its top
- * elsewhere, and `middle` is then nearer to it. */
+/* Three points of the fold around log v = middle, the middle one solved last.  False where their parabola has
+ * its top elsewhere, and `middle` is then nearer to it. */
 static stair_status look_for_top(staircase *s, double *middle, bool *found, walk_point *top, double *doubt)
 {
     static const int order[3] = {-1, 1, 0};
@@ -282,10 +285,12 @@ static stair_status refine_top(staircase *s, double *error)
         if (!stair_branch_sharpen(s->other, point, *error, s->options->precision)) return STAIR_OK;
     }
     return found ? STAIR_OK
-                 : stair_fail(s->b->context, STAIR_NOT_CONVERGED, "the top of the fold near alpha = %.4g was not found", s->top.alpha);
+                 : stair_fail(s->b->context, STAIR_NOT_CONVERGED,
+                              "the top of the fold near alpha = %.4g was not found", s->top.alpha);
 }
 
-/* The step begins at the top of the fold.  Alpha is flat there, and where on the branch that is is not known as well. */
+/* The step begins at the top of the fold.  Alpha is flat there, and where on the branch that is is not known
+ * as well. */
 static void begin_at_top(const staircase *s, double error, stair_step *step)
 {
     int p = s->b->model->info.indices;
@@ -320,8 +325,8 @@ static stair_status walk(staircase *s, double start, bool *found)
     for (double v = start * FIRST; v > LAST_MEAN; v *= RATIO) {
         STAIR_TRY(walk_to(s, v, false, &now));
         if (s->point->stop == STAIR_STOP_ITERATIONS)
-            return stair_fail(s->b->context, STAIR_NOT_CONVERGED, "no fixed point with mean 1 - Q = %g; residual %.2g", v,
-                              s->point->residual);
+            return stair_fail(s->b->context, STAIR_NOT_CONVERGED,
+                              "no fixed point with mean 1 - Q = %g; residual %.2g", v, s->point->residual);
         bool was = s->jumping;
         double noise = fmax(SLACK, s->point->alpha_error / s->point->alpha);
         s->jumping = now.alpha < s->top.alpha * (1 - noise) || (was && now.alpha < s->top.alpha);
@@ -329,7 +334,8 @@ static stair_status walk(staircase *s, double start, bool *found)
         if (!s->jumping && now.height > 0) {
             *found = true;
             stair_status status = was ? land(s) : STAIR_NOT_CONVERGED;
-            return status == STAIR_NOT_CONVERGED ? cross(s, start, before, now) : status; /* no fold, or it was noise */
+            return status == STAIR_NOT_CONVERGED ? cross(s, start, before, now)
+                                                 : status; /* no fold, or it was noise */
         }
         if (now.alpha > MOST_ALPHA) return STAIR_OK;
         before = now;
@@ -397,7 +403,9 @@ static stair_status climb(staircase *s, int steps)
             if (!s->b->kernel) return STAIR_OK;
         }
         int before = *s->count;
-        if (!s->b->kernel) s->b->coarse.sampled = true; /* all that is asked is whether alpha falls, and one rule serves to the end */
+        if (!s->b->kernel)
+            s->b->coarse.sampled =
+                true; /* all that is asked is whether alpha falls, and one rule serves to the end */
         STAIR_TRY(walk(s, start, &found));
         if (!found && s->b->kernel) return never_learned(s);
         if (!found) return last_step(s, s->point->alpha);
@@ -413,15 +421,17 @@ static stair_status judge(const staircase *s)
     for (int k = 0; k < *s->count; k++) {
         const stair_step *step = &s->list[k];
         if (isfinite(step->alpha) && step->error > s->options->precision * step->alpha)
-            return stair_fail(s->b->context, STAIR_NOT_CONVERGED, "step %d has a relative error of %.2g, above the precision %.2g; %s",
-                              k + 1, step->error / step->alpha, s->options->precision,
+            return stair_fail(s->b->context, STAIR_NOT_CONVERGED,
+                              "step %d has a relative error of %.2g, above the precision %.2g; %s", k + 1,
+                              step->error / step->alpha, s->options->precision,
                               s->options->points ? "take more samples" : "allow for a larger one");
     }
     return STAIR_OK;
 }
 
-static stair_status find(stair_context *context, const stair_model *model, const stair_asymptotics_options *options, int steps,
-                         int capacity, stair_step *list, stair_mark *marks, int *count)
+static stair_status find(stair_context *context, const stair_model *model,
+                         const stair_asymptotics_options *options, int steps, int capacity, stair_step *list,
+                         stair_mark *marks, int *count)
 {
     *count = 0;
     STAIR_TRY(stair_asymptotics_check(context, options));
@@ -441,14 +451,16 @@ static stair_status find(stair_context *context, const stair_model *model, const
     return status;
 }
 
-stair_status stair_threshold(stair_context *context, const stair_model *model, const stair_asymptotics_options *options,
-                             int steps, int capacity, stair_step *list, int *count)
+stair_status stair_threshold(stair_context *context, const stair_model *model,
+                             const stair_asymptotics_options *options, int steps, int capacity,
+                             stair_step *list, int *count)
 {
     return find(context, model, options, steps, capacity, list, NULL, count);
 }
 
-stair_status stair_staircase_marks(stair_context *context, const stair_model *model, const stair_asymptotics_options *options,
-                                   int capacity, stair_step *list, stair_mark *marks, int *count)
+stair_status stair_staircase_marks(stair_context *context, const stair_model *model,
+                                   const stair_asymptotics_options *options, int capacity, stair_step *list,
+                                   stair_mark *marks, int *count)
 {
     return find(context, model, options, 0, capacity, list, marks, count);
 }

@@ -5,13 +5,14 @@
 #include "asymptotics/branch.h"
 
 typedef struct {
-    stair_branch branch; /* with the new directions learned, close to the step */
+    stair_branch branch;    /* with the new directions learned, close to the step */
     double q[STAIR_SQUARE]; /* (P, P) at the step */
-    double v;            /* mean rest there of all that is learned now */
+    double v;               /* mean rest there of all that is learned now */
 } stair_mark;
 
 /* As stair_threshold up to the last weak-recovery step, marks (capacity). */
-stair_status stair_staircase_marks(stair_context *context, const stair_model *model, const stair_asymptotics_options *options,
-                                   int capacity, stair_step *list, stair_mark *marks, int *count);
+stair_status stair_staircase_marks(stair_context *context, const stair_model *model,
+                                   const stair_asymptotics_options *options, int capacity, stair_step *list,
+                                   stair_mark *marks, int *count);
 
 #endif

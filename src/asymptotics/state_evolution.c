@@ -16,51 +16,64 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define INFORMED 1e-6
-#define MORE     2    /* times that the number of samples may be multiplied by four */
-#define SEED     0.05 /* overlap along a direction that has just become unstable */
-#define DOUBT    3.0  /* errors of f by which alpha has to be away from a jump to say on which side it is */
-#define FAR      0.1  /* the first look, relative, */
-#define NEARER   0.3  /* but no nearer to where perfect recovery becomes unstable than this part of the way */
-#define STEEP    3.0  /* overlap just above a step, in units of alpha / step - 1; attention has 1 to 2 */
-#define COARSER  7    /* times the precision is what the way is looked for with */
+#define INFORMED          1e-6
+#define MORE              2    /* times that the number of samples may be multiplied by four */
+#define SEED              0.05 /* overlap along a direction that has just become unstable */
+#define DOUBT             3.0  /* errors of f that alpha has to be away from a jump */
+#define FAR               0.1  /* the first look, relative, */
+#define NEARER            0.3  /* but no nearer to the least alpha of perfect recovery */
+#define STEEP             3.0  /* overlap just above a step, over alpha / step - 1; attention: 1 to 2 */
+#define COARSER           7    /* times the precision is what the way is looked for with */
 #define COARSE_REPLICATES 4
-#define LEAST_SAMPLES 512.0 /* for slopes along a branch to be of use */
-#define SCOUT    5e-3 /* and a precision that is always enough for that */
-#define LEAST_FINENESS 0.65
-#define NOISY_FINENESS 0.5   /* of the way, where hidden nodes are random */
-#define HONEST_FINENESS 0.87 /* of what is reported: coarser grids may agree with each other and be wrong */
-#define NODES          64.0 /* hidden nodes of half a rule, times the precision */
-#define LEAST_NODES    1024
-#define MOST_NODES     262144.0
-#define NOISE_SHARE    0.9  /* of an error that is wanted, */
-#define BIAS_SHARE     0.4  /* and what all replicates may share */
-#define NODES_AT_ONCE  4    /* times more nodes, */
-#define POINTS_AT_ONCE 16.0 /* or samples */
-#define RATE           0.6  /* errors fall like samples^-RATE */
-#define SAFE_REPLICATES 8.0 /* whose spread is known to a third */
+#define LEAST_SAMPLES     512.0 /* for slopes along a branch to be of use */
+#define SCOUT             5e-3  /* and a precision that is always enough for that */
+#define LEAST_FINENESS    0.65
+#define NOISY_FINENESS    0.5  /* of the way, where hidden nodes are random */
+#define HONEST_FINENESS   0.87 /* of what is reported: coarser grids may agree with each other and be wrong */
+#define NODES             64.0 /* hidden nodes of half a rule, times the precision */
+#define LEAST_NODES       1024
+#define MOST_NODES        262144.0
+#define NOISE_SHARE       0.9  /* of an error that is wanted, */
+#define BIAS_SHARE        0.4  /* and what all replicates may share */
+#define NODES_AT_ONCE     4    /* times more nodes, */
+#define POINTS_AT_ONCE    16.0 /* or samples */
+#define RATE              0.6  /* errors fall like samples^-RATE */
+#define SAFE_REPLICATES   8.0  /* whose spread is known to a third */
 
 stair_asymptotics_options stair_asymptotics_defaults(void)
 {
-    return (stair_asymptotics_options){.precision = 1e-3, .points = 0, .replicates = 16, .widening = 1.2, .inner = 0,
-                                       .side = 0, .tolerance = 0, .perfect = 1e-8, .max_iterations = 200, .seed = 1};
+    return (stair_asymptotics_options){.precision = 1e-3,
+                                       .points = 0,
+                                       .replicates = 16,
+                                       .widening = 1.2,
+                                       .inner = 0,
+                                       .side = 0,
+                                       .tolerance = 0,
+                                       .perfect = 1e-8,
+                                       .max_iterations = 200,
+                                       .seed = 1};
 }
 
 stair_status stair_asymptotics_check(stair_context *context, const stair_asymptotics_options *o)
 {
     if (!(o->precision >= 1e-6 && o->precision <= 0.5))
-        return stair_fail(context, STAIR_BAD_INPUT, "precision must be between 1e-6 and 0.5, not %g", o->precision);
+        return stair_fail(context, STAIR_BAD_INPUT, "precision must be between 1e-6 and 0.5, not %g",
+                          o->precision);
     if (o->points < 0 || o->points > (int64_t)1 << 40)
-        return stair_fail(context, STAIR_BAD_INPUT, "points must be between 0 and 2^40, not %lld", (long long)o->points);
+        return stair_fail(context, STAIR_BAD_INPUT, "points must be between 0 and 2^40, not %lld",
+                          (long long)o->points);
     if (o->replicates < 2 || o->replicates > STAIR_MOST_REPLICATES)
-        return stair_fail(context, STAIR_BAD_INPUT, "replicates must be between 2 and %d, not %d", STAIR_MOST_REPLICATES,
-                          o->replicates);
+        return stair_fail(context, STAIR_BAD_INPUT, "replicates must be between 2 and %d, not %d",
+                          STAIR_MOST_REPLICATES, o->replicates);
     if (!(o->widening >= 1 && o->widening <= 3))
         return stair_fail(context, STAIR_BAD_INPUT, "widening must be between 1 and 3, not %g", o->widening);
     if (!(o->side >= 0 && o->side < 1))
-        return stair_fail(context, STAIR_BAD_INPUT, "side must be between 0 and 1, 1 excluded, not %g", o->side);
-    if (!(o->inner >= 0 && o->inner <= 1) || !(o->tolerance >= 0) || !(o->perfect > 0) || o->max_iterations < 1)
-        return stair_fail(context, STAIR_BAD_INPUT, "inner, tolerance, perfect or max_iterations is out of range");
+        return stair_fail(context, STAIR_BAD_INPUT, "side must be between 0 and 1, 1 excluded, not %g",
+                          o->side);
+    if (!(o->inner >= 0 && o->inner <= 1) || !(o->tolerance >= 0) || !(o->perfect > 0) ||
+        o->max_iterations < 1)
+        return stair_fail(context, STAIR_BAD_INPUT,
+                          "inner, tolerance, perfect or max_iterations is out of range");
     return STAIR_OK;
 }
 
@@ -74,7 +87,9 @@ static size_t power_of_two(double least)
 /* Errors of f fall like points^-0.7, 64000 give about 1e-3; those of grids like exp(-fineness^2). */
 static stair_outer_rule rule_for(const stair_asymptotics_options *o, double precision, int replicates)
 {
-    stair_outer_rule rule = {.replicates = replicates, .widening = o->widening, .seed = o->seed,
+    stair_outer_rule rule = {.replicates = replicates,
+                             .widening = o->widening,
+                             .seed = o->seed,
                              .channel = stair_channel_defaults()};
     double all = fmax(LEAST_SAMPLES, 64000 * pow(1e-3 / precision, 1.4));
     if (o->points) all = fmin(all, (double)o->points);
@@ -96,8 +111,7 @@ void stair_branch_prepare(stair_branch *b, stair_context *context, const stair_m
     b->fine = rule_for(o, o->precision, o->replicates);
     b->fine.fineness = fmax(b->fine.fineness, HONEST_FINENESS);
     if (o->points) b->fine.points = power_of_two((double)o->points / o->replicates);
-    b->coarse = rule_for(o, fmin(0.1, fmax(SCOUT, COARSER * o->precision)),
-                         COARSE_REPLICATES);
+    b->coarse = rule_for(o, fmin(0.1, fmax(SCOUT, COARSER * o->precision)), COARSE_REPLICATES);
     b->coarse.nodes = b->coarse.nodes > 4 * LEAST_NODES ? b->coarse.nodes / 4 : LEAST_NODES;
     if (stair_hidden_nodes_random(model)) b->coarse.fineness = NOISY_FINENESS;
     b->side = o->side;
@@ -110,10 +124,12 @@ void stair_branch_prepare(stair_branch *b, stair_context *context, const stair_m
 bool stair_branch_sharpen(stair_branch *b, const stair_branch_point *point, double error, double wanted)
 {
     stair_outer_rule *rule = &b->fine;
-    double noise = sqrt(fmax(0, error * error - point->bias * point->bias)), more = noise / (NOISE_SHARE * wanted);
+    double noise = sqrt(fmax(0, error * error - point->bias * point->bias)),
+           more = noise / (NOISE_SHARE * wanted);
     bool sharper = false;
     if (!(error > wanted) || !point->random) return false; /* equidistant nodes are no samples */
-    for (double left = point->bias; left > BIAS_SHARE * wanted && left > point->bias / NODES_AT_ONCE; left /= 2) {
+    for (double left = point->bias; left > BIAS_SHARE * wanted && left > point->bias / NODES_AT_ONCE;
+         left /= 2) {
         rule->nodes *= 2;
         sharper = true;
     }
@@ -122,7 +138,8 @@ bool stair_branch_sharpen(stair_branch *b, const stair_branch_point *point, doub
         sharper = true;
     }
     if (more > 1 && rule->replicates < SAFE_REPLICATES) { /* few replicates say little: that comes first */
-        more *= stair_student(SAFE_REPLICATES) / stair_student(rule->replicates) * sqrt(rule->replicates / SAFE_REPLICATES);
+        more *= stair_student(SAFE_REPLICATES) / stair_student(rule->replicates) *
+                sqrt(rule->replicates / SAFE_REPLICATES);
         rule->replicates = (int)SAFE_REPLICATES;
         sharper = true;
     }
@@ -150,16 +167,18 @@ static void start_everywhere(stair_branch *b, double rest)
     stair_branch_place(b, q);
 }
 
-/* Directions x (P, P) that grew from zero and shrank again: their overlap is below what the samples resolve, and the seed
- * they were given bounds it. */
+/* Directions x (P, P) that grew from zero and shrank again: their overlap is below what the samples resolve,
+ * and the seed they were given bounds it. */
 static void blur(int p, const double *x, stair_branch_point *point)
 {
     double top = 0;
     for (int i = 0; i < p; i++) top = fmax(top, x[i * (p + 1)]);
-    for (int i = 0; i < p * p && top > 0; i++) point->q_error[i] = fmax(point->q_error[i], SEED * fabs(x[i]) / top);
+    for (int i = 0; i < p * p && top > 0; i++)
+        point->q_error[i] = fmax(point->q_error[i], SEED * fabs(x[i]) / top);
 }
 
-/* A direction that is stable, but not by more than the error of its eigenvalue tells: its overlap may have begun to grow. */
+/* A direction that is stable, but not by more than the error of its eigenvalue tells: its overlap may have
+ * begun to grow. */
 static void doubt_stability(int p, double alpha, stair_branch_point *point)
 {
     double top = 0, *x = point->leading.x, growth = alpha * (point->leading.value + point->leading.error) - 1;
@@ -175,8 +194,8 @@ static void never_settled(int p, stair_branch_point *point)
         if (point->q[i * (p + 1)] > 0) point->q_error[i * (p + 1)] = fmax(point->q_error[i * (p + 1)], SEED);
 }
 
-/* Learns until nothing more is unstable, or what is was let go already: the rules for zero and for small overlaps have
- * different errors and need not agree right at a step. */
+/* Learns until nothing more is unstable, or what is was let go already: the rules for zero and for small
+ * overlaps have different errors and need not agree right at a step. */
 static stair_status climb(stair_branch *b, double alpha, stair_branch_point *point)
 {
     int steps = 0, p = b->model->info.indices;
@@ -223,8 +242,10 @@ static stair_status stays_perfect(stair_branch *b, double alpha, stair_branch_po
     return STAIR_OK;
 }
 
-/* Whether at `alpha` not everything is recovered; from nothing learned on where `again`, else from where b is. */
-static stair_status look_at_other_side(const stair_branch *b, double alpha, bool again, stair_branch_point *other)
+/* Whether at `alpha` not everything is recovered; from nothing learned on where `again`, else from where b
+ * is. */
+static stair_status look_at_other_side(const stair_branch *b, double alpha, bool again,
+                                       stair_branch_point *other)
 {
     stair_branch *copy = malloc(sizeof *copy);
     if (!copy) return stair_fail(b->context, STAIR_NO_MEMORY, "out of memory");
@@ -235,8 +256,8 @@ static stair_status look_at_other_side(const stair_branch *b, double alpha, bool
     return status;
 }
 
-/* alpha seems to be above a jump: looks below it, nearer and nearer, as long as the error of f that is found there leaves
- * room.  What the last look found is the error. */
+/* alpha seems to be above a jump: looks below it, nearer and nearer, as long as the error of f that is found
+ * there leaves room.  What the last look found is the error. */
 static stair_status doubt_above(const stair_branch *b, double alpha, double least, stair_branch_point *point,
                                 stair_branch_point *other)
 {
@@ -255,8 +276,8 @@ static stair_status doubt_above(const stair_branch *b, double alpha, double leas
     return STAIR_OK;
 }
 
-/* Overlaps may jump to perfect recovery.  Next to such a place the error of f decides on which side alpha is: the other
- * side is looked at, at an alpha that differs by as much. */
+/* Overlaps may jump to perfect recovery.  Next to such a place the error of f decides on which side alpha is:
+ * the other side is looked at, at an alpha that differs by as much. */
 static stair_status doubt_jump(const stair_branch *b, double alpha, stair_branch_point *point)
 {
     int p = b->model->info.indices;
@@ -272,7 +293,8 @@ static stair_status doubt_jump(const stair_branch *b, double alpha, stair_branch
     else {
         status = look_at_other_side(b, alpha * (1 + DOUBT * point->f_error), false, other);
         bool lost = status == STAIR_OK && other->stop == STAIR_STOP_PERFECT;
-        for (int i = 0; i < p * p && status == STAIR_OK; i++) { /* if not lost, three errors have to reach that far */
+        for (int i = 0; i < p * p && status == STAIR_OK;
+             i++) { /* if not lost, three errors have to reach that far */
             double away = fabs(point->q[i] - (lost ? i % (p + 1) == 0 : other->q[i]));
             point->q_error[i] = fmax(point->q_error[i], away / (lost ? 1 : DOUBT));
         }
@@ -326,11 +348,13 @@ static stair_status run(stair_branch *b, const stair_asymptotics_options *o, dou
     return STAIR_OK;
 }
 
-stair_status stair_evolve(stair_context *context, const stair_model *model, const stair_asymptotics_options *options,
-                          double alpha, bool informed, const double *from, stair_evolution *result)
+stair_status stair_evolve(stair_context *context, const stair_model *model,
+                          const stair_asymptotics_options *options, double alpha, bool informed,
+                          const double *from, stair_evolution *result)
 {
     STAIR_TRY(stair_asymptotics_check(context, options));
-    if (!(alpha >= 0 && alpha < 1e9)) return stair_fail(context, STAIR_BAD_INPUT, "alpha must not be negative, or %g", alpha);
+    if (!(alpha >= 0 && alpha < 1e9))
+        return stair_fail(context, STAIR_BAD_INPUT, "alpha must not be negative, or %g", alpha);
     size_t cells = (size_t)(model->info.indices * model->info.indices);
     stair_branch *b = malloc(sizeof *b);
     stair_branch_point *point = malloc(sizeof *point);
@@ -351,10 +375,12 @@ stair_status stair_evolve(stair_context *context, const stair_model *model, cons
     free(b);
     free(point);
     if (status == STAIR_OK && result->stop == STAIR_STOP_ITERATIONS)
-        return stair_fail(context, STAIR_NOT_CONVERGED, "state evolution at alpha = %g stopped after %d iterations, residual %.2g",
-                          alpha, result->iterations, result->residual);
+        return stair_fail(context, STAIR_NOT_CONVERGED,
+                          "state evolution at alpha = %g stopped after %d iterations, residual %.2g", alpha,
+                          result->iterations, result->residual);
     if (missed > options->precision)
-        return stair_fail(context, STAIR_NOT_CONVERGED, "an overlap at alpha = %g has an error of %.2g, above the precision %.2g",
-                          alpha, missed, options->precision);
+        return stair_fail(context, STAIR_NOT_CONVERGED,
+                          "an overlap at alpha = %g has an error of %.2g, above the precision %.2g", alpha,
+                          missed, options->precision);
     return status;
 }

@@ -18,7 +18,7 @@
 #define STICK   1024 /* exps per measurement: fits the first cache */
 #define CHUNK   32   /* samples between two readings */
 #define REPEATS 3
-#define VERIFY  48   /* points checked */
+#define VERIFY  48 /* points checked */
 
 STAIR_HOT_TABLE(void, stair_bench_exp, (int n, const double *x, double *y));
 
@@ -115,15 +115,19 @@ static stair_status verify(stair_context *context, const bench_case *c, bench_da
     stair_channel_options options = stair_channel_defaults();
     double *memory = calloc(n * (2 + size + size * size), sizeof(double));
     if (!memory) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
-    stair_channel_result fine = {.logz = memory, .error = memory + n, .g = memory + 2 * n, .dg = memory + n * (2 + size)};
+    stair_channel_result fine = {
+        .logz = memory, .error = memory + n, .g = memory + 2 * n, .dg = memory + n * (2 + size)};
     options.precision = c->check_precision;
     options.method = c->check_method;
     options.seed = 77;
-    stair_status status = stair_channel_evaluate(context, d->model, &options, 0, n, d->labels, d->omega, n, d->cov, &fine);
+    stair_status status =
+        stair_channel_evaluate(context, d->model, &options, 0, n, d->labels, d->omega, n, d->cov, &fine);
     row->passed = true;
     for (size_t i = 0; i < n && status == STAIR_OK; i++) {
-        double error = fmax(fabs(d->logz[i] - fine.logz[i]), fmax(relative_gap(size, d->g + i * size, fine.g + i * size),
-                            relative_gap(size * size, d->dg + i * size * size, fine.dg + i * size * size)));
+        double error =
+            fmax(fabs(d->logz[i] - fine.logz[i]),
+                 fmax(relative_gap(size, d->g + i * size, fine.g + i * size),
+                      relative_gap(size * size, d->dg + i * size * size, fine.dg + i * size * size)));
         if (fine.error[i] > c->precision) continue; /* no better known */
         row->worst_error = fmax(row->worst_error, error);
         if (!(error <= 3 * (fmax(c->precision, d->error[i]) + fine.error[i]))) row->passed = false;
@@ -136,16 +140,22 @@ static stair_status verify(stair_context *context, const bench_case *c, bench_da
 static stair_status time_points(stair_context *context, const bench_case *c, bench_data *d, double *cost)
 {
     stair_channel_options options = stair_channel_defaults();
-    size_t size = (size_t)(d->info.indices * d->info.tokens), cov = (size_t)(d->info.indices * d->info.indices);
+    size_t size = (size_t)(d->info.indices * d->info.tokens),
+           cov = (size_t)(d->info.indices * d->info.indices);
     options.precision = c->precision;
     *cost = 0;
     for (size_t i = 0; i < d->n; i += CHUNK) {
         size_t n = d->n - i < CHUNK ? d->n - i : CHUNK;
-        stair_channel_result part = {.logz = d->logz + i, .g = d->g + i * size, .dg = d->dg + i * size * size,
-                                     .error = d->error + i, .nodes = d->nodes + i, .method = d->method + i};
+        stair_channel_result part = {.logz = d->logz + i,
+                                     .g = d->g + i * size,
+                                     .dg = d->dg + i * size * size,
+                                     .error = d->error + i,
+                                     .nodes = d->nodes + i,
+                                     .method = d->method + i};
         double stick = measure_stick(), start = processor_time();
-        STAIR_TRY(stair_channel_evaluate(context, d->model, &options, i, n, d->labels + i * (size_t)d->info.label_size,
-                                         d->omega + i * size, n, d->cov + i * cov, &part));
+        STAIR_TRY(stair_channel_evaluate(context, d->model, &options, i, n,
+                                         d->labels + i * (size_t)d->info.label_size, d->omega + i * size, n,
+                                         d->cov + i * cov, &part));
         double spent = processor_time() - start;
         *cost += spent / (0.5 * (stick + measure_stick()));
     }
@@ -155,7 +165,11 @@ static stair_status time_points(stair_context *context, const bench_case *c, ben
 static stair_status run_case(stair_context *context, const bench_case *c, size_t points, stair_bench_row *row)
 {
     bench_data d = {0};
-    *row = (stair_bench_row){.cov_low = c->low, .cov_high = c->high, .precision = c->precision, .points = points, .limit = c->limit};
+    *row = (stair_bench_row){.cov_low = c->low,
+                             .cov_high = c->high,
+                             .precision = c->precision,
+                             .points = points,
+                             .limit = c->limit};
     snprintf(row->model, sizeof row->model, "%s", c->model);
     stair_status status = prepare(context, c, points, &d);
     double best = INFINITY, cost;
@@ -168,7 +182,8 @@ static stair_status run_case(stair_context *context, const bench_case *c, size_t
         double nodes = 0, exps = 0, m = d.info.tokens;
         for (size_t i = 0; i < points; i++) {
             /* two signs, and the hidden softmaxes where they are not tabulated */
-            double each = 2 + (d.method[i] == STAIR_RULE_LAYERED ? 0 : (d.info.layers - 1) * (m == 2 ? 2 : m * m));
+            double each =
+                2 + (d.method[i] == STAIR_RULE_LAYERED ? 0 : (d.info.layers - 1) * (m == 2 ? 2 : m * m));
             nodes += (double)d.nodes[i];
             exps += each * (double)d.nodes[i];
         }
@@ -181,14 +196,18 @@ static stair_status run_case(stair_context *context, const bench_case *c, size_t
     return status;
 }
 
-stair_status stair_bench_channel(stair_context *context, size_t points, int capacity, stair_bench_row *rows, int *count)
+stair_status stair_bench_channel(stair_context *context, size_t points, int capacity, stair_bench_row *rows,
+                                 int *count)
 {
     int threads = context->threads;
     stair_status status = STAIR_OK;
     *count = 0;
-    if (points < 16) return stair_fail(context, STAIR_BAD_INPUT, "the benchmark needs at least 16 points, not %zu", points);
+    if (points < 16)
+        return stair_fail(context, STAIR_BAD_INPUT, "the benchmark needs at least 16 points, not %zu",
+                          points);
     context->threads = 1; /* processor time of one thread is what is measured */
-    for (size_t k = 0; k < sizeof cases / sizeof *cases && *count < capacity && status == STAIR_OK; k++, ++*count)
+    for (size_t k = 0; k < sizeof cases / sizeof *cases && *count < capacity && status == STAIR_OK;
+         k++, ++*count)
         status = run_case(context, &cases[k], points, &rows[*count]);
     context->threads = threads;
     return status;

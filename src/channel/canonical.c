@@ -52,8 +52,8 @@ stair_canonical stair_canonical_find(const stair_model *model, const double *ome
     return c;
 }
 
-void stair_canonical_undo(const stair_model *model, const stair_canonical *c, const double *g, const double *dg,
-                          double *g_out, double *dg_out)
+void stair_canonical_undo(const stair_model *model, const stair_canonical *c, const double *g,
+                          const double *dg, double *g_out, double *dg_out)
 {
     int p = model->info.indices, m = model->info.tokens, size = p * m;
     for (int i = 0; i < p; i++)
@@ -61,6 +61,7 @@ void stair_canonical_undo(const stair_model *model, const stair_canonical *c, co
             int to = i * m + c->order[t], from = i * m + t;
             g_out[to] = c->sign * g[from];
             for (int j = 0; j < p; j++)
-                for (int s = 0; s < m; s++) dg_out[to * size + j * m + c->order[s]] = dg[from * size + j * m + s];
+                for (int s = 0; s < m; s++)
+                    dg_out[to * size + j * m + c->order[s]] = dg[from * size + j * m + s];
         }
 }

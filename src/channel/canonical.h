@@ -14,7 +14,7 @@ stair_canonical stair_canonical_find(const stair_model *model, const double *ome
                                      double *omega_out, double *label_out);
 
 /* g (P, M) and dg (P*M, P*M) of the representative back to those of the sample. */
-void stair_canonical_undo(const stair_model *model, const stair_canonical *c, const double *g, const double *dg,
-                          double *g_out, double *dg_out);
+void stair_canonical_undo(const stair_model *model, const stair_canonical *c, const double *g,
+                          const double *dg, double *g_out, double *dg_out);
 
 #endif

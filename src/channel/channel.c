@@ -30,7 +30,8 @@ const char *stair_channel_method_name(int method)
 
 stair_channel_options stair_channel_defaults(void)
 {
-    return (stair_channel_options){.precision = 1e-6, .max_nodes = 1 << 20, .cutoff = 4.5, .seed = 1, .method = "auto"};
+    return (stair_channel_options){
+        .precision = 1e-6, .max_nodes = 1 << 20, .cutoff = 4.5, .seed = 1, .method = "auto"};
 }
 
 static int method_number(const char *name)
@@ -43,13 +44,17 @@ static int method_number(const char *name)
 stair_status stair_channel_check(stair_context *context, const stair_channel_options *options)
 {
     if (!(options->precision >= 1e-13 && options->precision <= 1))
-        return stair_fail(context, STAIR_BAD_INPUT, "precision must be between 1e-13 and 1, not %g", options->precision);
+        return stair_fail(context, STAIR_BAD_INPUT, "precision must be between 1e-13 and 1, not %g",
+                          options->precision);
     if (options->max_nodes < 256)
-        return stair_fail(context, STAIR_BAD_INPUT, "max_nodes must be at least 256, not %lld", (long long)options->max_nodes);
+        return stair_fail(context, STAIR_BAD_INPUT, "max_nodes must be at least 256, not %lld",
+                          (long long)options->max_nodes);
     if (!(options->cutoff >= 0 && options->cutoff <= 600))
-        return stair_fail(context, STAIR_BAD_INPUT, "cutoff must be between 0 and 600, not %g", options->cutoff);
+        return stair_fail(context, STAIR_BAD_INPUT, "cutoff must be between 0 and 600, not %g",
+                          options->cutoff);
     if (!options->method || (strcmp(options->method, "auto") && method_number(options->method) < 0))
-        return stair_fail(context, STAIR_BAD_INPUT, "method must be auto, exact, layered, lattice, nested or sampling, not '%s'",
+        return stair_fail(context, STAIR_BAD_INPUT,
+                          "method must be auto, exact, layered, lattice, nested or sampling, not '%s'",
                           options->method ? options->method : "");
     return STAIR_OK;
 }
@@ -94,12 +99,13 @@ void stair_rule_origin(stair_worker *w)
     stair_integrand_energies(f, 1);
     for (int i = 0; i < f->size; i++) {
         double b = i < f->shape.free_rows * f->shape.tokens ? 0 : f->nodes.b[(size_t)i * STAIR_BLOCK];
-        f->origin[i] = f->nodes.a[(size_t)i * STAIR_BLOCK] + (f->shape.mirrored && f->nodes.minus[0] > f->nodes.plus[0] ? -b : b);
+        f->origin[i] = f->nodes.a[(size_t)i * STAIR_BLOCK] +
+                       (f->shape.mirrored && f->nodes.minus[0] > f->nodes.plus[0] ? -b : b);
     }
 }
 
-bool stair_rule_accept(const stair_integrand *f, const stair_channel_options *options, const stair_posterior *out,
-                       stair_channel_options *goal, stair_rule_result *result)
+bool stair_rule_accept(const stair_integrand *f, const stair_channel_options *options,
+                       const stair_posterior *out, stair_channel_options *goal, stair_rule_result *result)
 {
     if (!isfinite(result->error)) return true;
     double sensitivity = stair_posterior_sensitivity(f, out), rounding = stair_integrand_rounding(f);
@@ -124,7 +130,8 @@ static double exact_origin(stair_integrand *f)
         top = here;
         for (int i = 0; i < f->size; i++) {
             double b = i < f->shape.free_rows * f->shape.tokens ? 0 : f->nodes.b[(size_t)i * STAIR_BLOCK];
-            f->origin[i] = f->nodes.a[(size_t)i * STAIR_BLOCK] + (f->nodes.plus[0] >= f->nodes.minus[0] ? b : -b);
+            f->origin[i] =
+                f->nodes.a[(size_t)i * STAIR_BLOCK] + (f->nodes.plus[0] >= f->nodes.minus[0] ? b : -b);
         }
     }
     return top;
@@ -156,32 +163,39 @@ typedef struct {
     int method; /* forced, or -1 */
 } channel_job;
 
-static stair_rule_result run_rule(stair_worker *w, const stair_channel_options *options, int rule, stair_posterior *out)
+static stair_rule_result run_rule(stair_worker *w, const stair_channel_options *options, int rule,
+                                  stair_posterior *out)
 {
     memset(w->f.origin, 0, sizeof(double) * (size_t)w->f.size);
     switch (rule) {
-    case STAIR_RULE_EXACT: return stair_rule_exact(w, out);
-    case STAIR_RULE_LAYERED: return stair_rule_layered(w, options, out);
-    case STAIR_RULE_LATTICE: return stair_rule_lattice(w, options, out);
-    case STAIR_RULE_NESTED: return stair_rule_nested(w, options, out);
-    default: return stair_rule_sampling(w, options, out);
+    case STAIR_RULE_EXACT:
+        return stair_rule_exact(w, out);
+    case STAIR_RULE_LAYERED:
+        return stair_rule_layered(w, options, out);
+    case STAIR_RULE_LATTICE:
+        return stair_rule_lattice(w, options, out);
+    case STAIR_RULE_NESTED:
+        return stair_rule_nested(w, options, out);
+    default:
+        return stair_rule_sampling(w, options, out);
     }
 }
 
-/* The rules fit for this fibre, cheapest first.  With noise on y the posterior is as narrow as the noise has it: the
- * less of it, the more can hide from a rule that looks at a few places first. */
+/* The rules fit for this fibre, cheapest first.  With noise on y the posterior is as narrow as the noise has
+ * it: the less of it, the more can hide from a rule that looks at a few places first. */
 static int candidate_rules(const stair_integrand *f, int forced, int *rules)
 {
     bool euclidean = f->dim == f->shape.free_rows * f->shape.tokens && f->fibre.charts == 1;
     double noise = f->shape.residuals ? f->fibre.model->info.noise : INFINITY;
     bool fit[STAIR_RULES] = {[STAIR_RULE_EXACT] = f->dim == 0,
                              [STAIR_RULE_LAYERED] = stair_layered_fits(f),
-                             [STAIR_RULE_LATTICE] = euclidean && !(f->fibre.rough && f->dim == 2) && f->dim > 0 && f->dim <= 4 &&
-                                                    noise >= LATTICE_NOISE,
+                             [STAIR_RULE_LATTICE] = euclidean && !(f->fibre.rough && f->dim == 2) &&
+                                                    f->dim > 0 && f->dim <= 4 && noise >= LATTICE_NOISE,
                              [STAIR_RULE_NESTED] = euclidean && f->dim == 2 && noise >= NESTED_NOISE,
                              [STAIR_RULE_SAMPLING] = f->dim > 0};
     int count = 0;
-    if (fit[STAIR_RULE_NESTED] && !f->shape.residuals && forced < 0) fit[STAIR_RULE_SAMPLING] = false; /* nested leaves nothing to it */
+    if (fit[STAIR_RULE_NESTED] && !f->shape.residuals && forced < 0)
+        fit[STAIR_RULE_SAMPLING] = false; /* nested leaves nothing to it */
     for (int k = 0; k < STAIR_RULES; k++)
         if (fit[k] && (forced < 0 || forced == k)) rules[count++] = k;
     return count;
@@ -191,9 +205,13 @@ static stair_status check_covariance(stair_context *local, int p, const double *
 {
     for (int i = 0; i < p; i++)
         for (int j = 0; j < p; j++) {
-            if (!isfinite(cov[i * p + j])) return stair_fail(local, STAIR_BAD_INPUT, "covariance entry %d is %g", i * p + j, cov[i * p + j]);
-            if (fabs(cov[i * p + j] - cov[j * p + i]) > 1e-12 * (fabs(cov[i * (p + 1)]) + fabs(cov[j * (p + 1)])))
-                return stair_fail(local, STAIR_BAD_INPUT, "covariance is not symmetric: entries (%d,%d) and (%d,%d) are %g and %g",
+            if (!isfinite(cov[i * p + j]))
+                return stair_fail(local, STAIR_BAD_INPUT, "covariance entry %d is %g", i * p + j,
+                                  cov[i * p + j]);
+            if (fabs(cov[i * p + j] - cov[j * p + i]) >
+                1e-12 * (fabs(cov[i * (p + 1)]) + fabs(cov[j * (p + 1)])))
+                return stair_fail(local, STAIR_BAD_INPUT,
+                                  "covariance is not symmetric: entries (%d,%d) and (%d,%d) are %g and %g",
                                   i + 1, j + 1, j + 1, i + 1, cov[i * p + j], cov[j * p + i]);
         }
     return STAIR_OK;
@@ -209,7 +227,8 @@ static void write_halves(const channel_job *job, const stair_worker *w, const st
         const stair_posterior *half = w->halved ? &w->half[k] : whole;
         size_t at = 2 * i + k;
         r->half_logz[at] = half->logz;
-        stair_canonical_undo(job->model, canonical, half->g, half->dg, r->half_g + at * size, r->half_dg + at * size * size);
+        stair_canonical_undo(job->model, canonical, half->g, half->dg, r->half_g + at * size,
+                             r->half_dg + at * size * size);
     }
 }
 
@@ -219,21 +238,24 @@ static stair_status evaluate_sample(stair_context *local, const channel_job *job
     size_t size = (size_t)f->size, square = (size_t)(f->shape.rows * f->shape.rows);
     const double *omega = job->omega + i * size, *cov = job->cov + (job->covs == 1 ? 0 : i) * square;
     for (size_t k = 0; k < size; k++)
-        if (!isfinite(omega[k])) return stair_fail(local, STAIR_BAD_INPUT, "omega entry %zu is %g", k, omega[k]);
+        if (!isfinite(omega[k]))
+            return stair_fail(local, STAIR_BAD_INPUT, "omega entry %zu is %g", k, omega[k]);
     STAIR_TRY(check_covariance(local, f->shape.rows, cov));
     double omega_here[STAIR_MAX_INDICES * STAIR_MAX_TOKENS], label_here[STAIR_MAX_TOKENS * STAIR_MAX_TOKENS];
-    stair_canonical canonical = stair_canonical_find(job->model, omega, job->labels + i * (size_t)job->model->info.label_size,
-                                                     omega_here, label_here);
+    stair_canonical canonical = stair_canonical_find(
+        job->model, omega, job->labels + i * (size_t)job->model->info.label_size, omega_here, label_here);
     STAIR_TRY(stair_fibre_open(local, label_here, omega_here, &f->fibre));
-    if (!stair_integrand_set(f, omega_here, cov)) return stair_fail(local, STAIR_BAD_INPUT, "covariance is not positive definite");
+    if (!stair_integrand_set(f, omega_here, cov))
+        return stair_fail(local, STAIR_BAD_INPUT, "covariance is not positive definite");
 
     stair_channel_result *r = job->result;
     stair_posterior best = w->spare;
     int rules[STAIR_RULES], count = candidate_rules(f, job->method, rules), used = 0;
     double error = INFINITY;
     if (!count)
-        return stair_fail(local, STAIR_UNSUPPORTED, "method '%s' does not fit this model: %d hidden dimensions",
-                          job->options->method, f->dim);
+        return stair_fail(local, STAIR_UNSUPPORTED,
+                          "method '%s' does not fit this model: %d hidden dimensions", job->options->method,
+                          f->dim);
     best.logz = NAN; /* what no rule fills in must not be that of the sample before */
     for (size_t k = 0; k < size * size; k++) best.g[k % size] = best.dg[k] = NAN;
     w->sample = job->first + i;
@@ -244,7 +266,9 @@ static stair_status evaluate_sample(stair_context *local, const channel_job *job
         error = result.error;
         used = rules[k];
         /* sampling seldom gets below this, whatever the precision asked for */
-        if (result.converged || (k + 1 < count && rules[k + 1] == STAIR_RULE_SAMPLING && error < SAMPLING_FLOOR)) break;
+        if (result.converged ||
+            (k + 1 < count && rules[k + 1] == STAIR_RULE_SAMPLING && error < SAMPLING_FLOOR))
+            break;
     }
     if (!isfinite(best.logz) && job->method < 0)
         return stair_fail(local, STAIR_UNSUPPORTED, "the posterior given this label could not be integrated");
@@ -279,16 +303,26 @@ stair_status stair_channel_evaluate(stair_context *context, const stair_model *m
                                     stair_channel_result *result)
 {
     STAIR_TRY(stair_channel_check(context, options));
-    if (covs != 1 && covs != n) return stair_fail(context, STAIR_BAD_INPUT, "%zu covariances for %zu samples", covs, n);
+    if (covs != 1 && covs != n)
+        return stair_fail(context, STAIR_BAD_INPUT, "%zu covariances for %zu samples", covs, n);
     if (n == 0) return STAIR_OK;
     size_t blocks = (n + SAMPLES_PER_BLOCK - 1) / SAMPLES_PER_BLOCK;
     int width = stair_parallel_width(context, blocks);
-    channel_job job = {.model = model, .options = options, .first = first, .n = n, .covs = covs, .labels = labels,
-                       .omega = omega, .cov = cov, .result = result, .method = method_number(options->method)};
+    channel_job job = {.model = model,
+                       .options = options,
+                       .first = first,
+                       .n = n,
+                       .covs = covs,
+                       .labels = labels,
+                       .omega = omega,
+                       .cov = cov,
+                       .result = result,
+                       .method = method_number(options->method)};
     job.workers = calloc((size_t)width, sizeof *job.workers);
     if (!job.workers) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
     stair_status status = STAIR_OK;
-    for (int t = 0; t < width && status == STAIR_OK; t++) status = stair_worker_create(context, model, &job.workers[t]);
+    for (int t = 0; t < width && status == STAIR_OK; t++)
+        status = stair_worker_create(context, model, &job.workers[t]);
     if (status == STAIR_OK) status = stair_parallel(context, blocks, evaluate_block, &job);
     for (int t = 0; t < width; t++) stair_worker_destroy(&job.workers[t]);
     free(job.workers);

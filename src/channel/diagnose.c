@@ -15,11 +15,11 @@
 
 #include "core/matrix.h"
 
-#define MOST_DOUBLES ((size_t)1 << 22) /* of a portion */
-#define SAMPLED       1e-4             /* finest precision asked of what has to be sampled, */
-#define SAMPLED_NODES (1 << 18)        /* and nodes per sample */
-#define DISHONEST     0.01             /* share of errors that may be false */
-#define EVALUATIONS  (5 + 4 * STAIR_LEVELS) /* of the channel, per portion */
+#define MOST_DOUBLES  ((size_t)1 << 22)      /* of a portion */
+#define SAMPLED       1e-4                   /* finest precision asked of what has to be sampled, */
+#define SAMPLED_NODES (1 << 18)              /* and nodes per sample */
+#define DISHONEST     0.01                   /* share of errors that may be false */
+#define EVALUATIONS   (5 + 4 * STAIR_LEVELS) /* of the channel, per portion */
 
 static const char *const check_names[STAIR_CHECKS] = {
     [STAIR_CHECK_FIBRE] = "forward(fibre(y)) = y",
@@ -44,9 +44,11 @@ stair_status stair_diagnose_check(stair_context *context, const stair_diagnose_o
 {
     if (options->points < 1) return stair_fail(context, STAIR_BAD_INPUT, "points must be at least 1");
     if (!(options->precision >= 1e-12 && options->precision <= 0.1))
-        return stair_fail(context, STAIR_BAD_INPUT, "precision must be between 1e-12 and 0.1, not %g", options->precision);
+        return stair_fail(context, STAIR_BAD_INPUT, "precision must be between 1e-12 and 0.1, not %g",
+                          options->precision);
     if (!(options->cov_low >= 1e-10 && options->cov_low <= 1))
-        return stair_fail(context, STAIR_BAD_INPUT, "the smallest eigenvalue of V must be between 1e-10 and 1, not %g",
+        return stair_fail(context, STAIR_BAD_INPUT,
+                          "the smallest eigenvalue of V must be between 1e-10 and 1, not %g",
                           options->cov_low);
     return STAIR_OK;
 }
@@ -96,11 +98,14 @@ double stair_survey_norm(size_t n, const double *x)
     return sqrt(sum);
 }
 
-stair_status stair_survey_evaluate(stair_survey *s, const stair_channel_options *options, stair_portion *portion)
+stair_status stair_survey_evaluate(stair_survey *s, const stair_channel_options *options,
+                                   stair_portion *portion)
 {
-    stair_channel_result result = {.logz = portion->logz, .g = portion->g, .dg = portion->dg, .error = portion->error};
-    stair_status status = stair_channel_evaluate(&s->quiet, s->model, options, s->first, s->n, portion->labels,
-                                                 portion->omega, s->n, portion->cov, &result);
+    stair_channel_result result = {
+        .logz = portion->logz, .g = portion->g, .dg = portion->dg, .error = portion->error};
+    stair_status status =
+        stair_channel_evaluate(&s->quiet, s->model, options, s->first, s->n, portion->labels, portion->omega,
+                               s->n, portion->cov, &result);
     if (status != STAIR_OK) return stair_fail(s->context, status, "%s", s->quiet.message);
     s->done += (double)s->n;
     if (!stair_context_progress(s->context, fmin(s->done, s->total), s->total))
@@ -169,8 +174,8 @@ static stair_status check_portion(stair_survey *s)
     stair_points_options points = stair_points_defaults();
     points.cov_low = s->options->cov_low;
     points.seed = s->options->seed;
-    STAIR_TRY(stair_points_draw(s->context, s->model, &points, s->first, s->n, s->z, s->base.labels, s->base.omega,
-                                s->base.cov));
+    STAIR_TRY(stair_points_draw(s->context, s->model, &points, s->first, s->n, s->z, s->base.labels,
+                                s->base.omega, s->base.cov));
     if (!s->first) STAIR_TRY(choose_channel(s));
     STAIR_TRY(stair_survey_evaluate(s, &s->channel, &s->base));
     if (!s->noisy) STAIR_TRY(stair_survey_fibre(s));
@@ -221,16 +226,22 @@ stair_identity stair_survey_conclude(const char *name, const stair_finding *f)
                             .verdict = verdict};
 }
 
-stair_status stair_diagnose(stair_context *context, const stair_model *model, const stair_diagnose_options *options,
-                            int capacity, stair_identity *rows, int *count)
+stair_status stair_diagnose(stair_context *context, const stair_model *model,
+                            const stair_diagnose_options *options, int capacity, stair_identity *rows,
+                            int *count)
 {
     *count = 0;
     STAIR_TRY(stair_diagnose_check(context, options));
     stair_survey *s = calloc(1, sizeof *s);
     if (!s) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
-    *s = (stair_survey){.context = context, .quiet = *context, .model = model, .options = options,
-                        .indices = model->info.indices, .tokens = model->info.tokens,
-                        .label_size = model->info.label_size, .noisy = model->info.output_noisy,
+    *s = (stair_survey){.context = context,
+                        .quiet = *context,
+                        .model = model,
+                        .options = options,
+                        .indices = model->info.indices,
+                        .tokens = model->info.tokens,
+                        .label_size = model->info.label_size,
+                        .noisy = model->info.output_noisy,
                         .total = EVALUATIONS * (double)options->points};
     s->size = s->indices * s->tokens;
     s->quiet.progress = NULL;

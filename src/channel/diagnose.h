@@ -45,34 +45,35 @@ typedef struct {
 
 /* A portion of points, and what the channel says of them. */
 typedef struct {
-    double *labels, *omega, *cov;      /* (n, K), (n, P, M), (n, P, P) */
-    double *logz, *g, *dg, *error;     /* (n), (n, P, M), (n, P*M, P*M), (n) */
+    double *labels, *omega, *cov;  /* (n, K), (n, P, M), (n, P, P) */
+    double *logz, *g, *dg, *error; /* (n), (n, P, M), (n, P*M, P*M), (n) */
 } stair_portion;
 
 typedef struct {
-    stair_context *context, quiet;     /* the caller's, and one with its threads but no progress */
+    stair_context *context, quiet; /* the caller's, and one with its threads but no progress */
     const stair_model *model;
     const stair_diagnose_options *options;
     stair_channel_options channel;
     int indices, tokens, size, label_size;
-    bool sampled;                      /* too many dimensions for a deterministic rule */
-    bool noisy;                        /* no fibre: a likelihood on all of Z */
-    size_t n, most;                    /* points of this portion, and of the largest */
+    bool sampled;   /* too many dimensions for a deterministic rule */
+    bool noisy;     /* no fibre: a likelihood on all of Z */
+    size_t n, most; /* points of this portion, and of the largest */
     uint64_t first;
-    double *memory, *z;                /* (n, P, M): the Z behind the labels */
-    stair_portion base, other;         /* the points, and their displaced copies */
-    double *direction;                 /* (n, P*M + P*P): displacement of omega and V */
-    double *change;                    /* (LEVELS, n, 1 + 2*P*M + P*P): differences of logz, omega, V, g */
-    double *sums;                      /* (3, P*M + P*M*(P*M+1)/2): Monte Carlo sums, squares and errors */
-    double *scratch;                   /* (LEVELS, P*M, P*M) */
-    stair_integrand f;                 /* for distances, and one fibre */
-    size_t dishonest, compared, seen;  /* errors: false ones, those with a reference worth the name; all */
-    double done, total;                /* progress, in evaluations of the channel */
+    double *memory, *z;               /* (n, P, M): the Z behind the labels */
+    stair_portion base, other;        /* the points, and their displaced copies */
+    double *direction;                /* (n, P*M + P*P): displacement of omega and V */
+    double *change;                   /* (LEVELS, n, 1 + 2*P*M + P*P): differences of logz, omega, V, g */
+    double *sums;                     /* (3, P*M + P*M*(P*M+1)/2): Monte Carlo sums, squares and errors */
+    double *scratch;                  /* (LEVELS, P*M, P*M) */
+    stair_integrand f;                /* for distances, and one fibre */
+    size_t dishonest, compared, seen; /* errors: false ones, those with a reference worth the name; all */
+    double done, total;               /* progress, in evaluations of the channel */
     stair_finding finding[STAIR_CHECKS];
 } stair_survey;
 
 /* Channel at the points of `portion`; counts as progress. */
-stair_status stair_survey_evaluate(stair_survey *s, const stair_channel_options *options, stair_portion *portion);
+stair_status stair_survey_evaluate(stair_survey *s, const stair_channel_options *options,
+                                   stair_portion *portion);
 
 /* One point more of an identity, resolved where no more than STAIR_RESOLVED is allowed; or as the caller
  * says. */

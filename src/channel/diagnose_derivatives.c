@@ -15,10 +15,10 @@
 #include "core/rng.h"
 
 #define LEVELS     STAIR_LEVELS
-#define OMEGA_STEP 4.0  /* largest step, in standard deviations, for an error of one; */
-#define COV_STEP   1.0  /* the same of V, relative; */
+#define OMEGA_STEP 4.0       /* largest step, in standard deviations, for an error of one; */
+#define COV_STEP   1.0       /* the same of V, relative; */
 #define FALL       (1.0 / 7) /* both shrink with this power of the error, where order six balances it */
-#define SLOPE      1e-6 /* the tolerances where the errors reported are negligible */
+#define SLOPE      1e-6      /* the tolerances where the errors reported are negligible */
 #define SECOND     1e-7
 
 typedef struct {
@@ -87,7 +87,8 @@ static double aim_cov(stair_survey *s, size_t i)
     memset(d, 0, sizeof(double) * (size_t)(size + p * p));
     for (int a = 0; a < p; a++)
         for (int b = 0; b < p; b++)
-            d[size + a * p + b] = 0.5 * sqrt(values[j] * values[k]) * (axes[a * p + j] * axes[b * p + k] + axes[a * p + k] * axes[b * p + j]);
+            d[size + a * p + b] = 0.5 * sqrt(values[j] * values[k]) *
+                                  (axes[a * p + j] * axes[b * p + k] + axes[a * p + k] * axes[b * p + j]);
     return fmin(0.3, COV_STEP * pow(s->base.error[i], FALL));
 }
 
@@ -97,7 +98,8 @@ static void displace(stair_survey *s, size_t i, double t)
     size_t size = (size_t)s->size, square = (size_t)(s->indices * s->indices), labels = (size_t)s->label_size;
     const double *d = direction_of(s, i);
     for (size_t k = 0; k < size; k++) s->other.omega[i * size + k] = s->base.omega[i * size + k] + t * d[k];
-    for (size_t k = 0; k < square; k++) s->other.cov[i * square + k] = s->base.cov[i * square + k] + t * d[size + k];
+    for (size_t k = 0; k < square; k++)
+        s->other.cov[i * square + k] = s->base.cov[i * square + k] + t * d[size + k];
     memcpy(s->other.labels + i * labels, s->base.labels + i * labels, labels * sizeof(double));
 }
 
@@ -113,7 +115,8 @@ static void add_change(stair_survey *s, int level, size_t i, double sign)
 }
 
 /* Differences of all points; step and error (most): the first step, the largest error met. */
-static stair_status difference(stair_survey *s, double (*aim)(stair_survey *, size_t), double *step, double *error)
+static stair_status difference(stair_survey *s, double (*aim)(stair_survey *, size_t), double *step,
+                               double *error)
 {
     memset(s->change, 0, sizeof(double) * LEVELS * s->most * row_size(s));
     for (size_t i = 0; i < s->n; i++) {
@@ -142,7 +145,8 @@ static double predicted(const stair_survey *s, size_t i, const double *omega, co
     for (int a = 0; a < p; a++)
         for (int b = 0; b < p; b++)
             for (int t = 0; t < m; t++)
-                sum += 0.5 * cov[a * p + b] * (dg[(a * m + t) * size + b * m + t] + g[a * m + t] * g[b * m + t]);
+                sum +=
+                    0.5 * cov[a * p + b] * (dg[(a * m + t) * size + b * m + t] + g[a * m + t] * g[b * m + t]);
     return sum;
 }
 
@@ -156,7 +160,8 @@ static void note_slope(stair_survey *s, stair_check check, size_t i, double step
         residual[level] = (row[0] - predicted(s, i, row + 1, row + 1 + size)) / ldexp(step, 1 - level);
     }
     limit at = extrapolate(residual, step, error);
-    double g = stair_survey_norm(size, s->base.g + i * size), dg = stair_survey_norm(size * size, s->base.dg + i * size * size);
+    double g = stair_survey_norm(size, s->base.g + i * size),
+           dg = stair_survey_norm(size * size, s->base.dg + i * size * size);
     double along = stair_survey_norm(size, d), across = stair_survey_norm(square, d + size);
     double answer = error * (g * along + across * (0.5 * sqrt(s->tokens) * dg + g * g));
     double scale = 1 + fabs(predicted(s, i, d, d + size));
@@ -186,9 +191,11 @@ static void note_second(stair_survey *s, size_t i, double step, double error)
         for (int t = 0; t < m; t++) {
             double r[LEVELS] = {0}, unit = sqrt(values[k]);
             for (int level = 0; level < LEVELS; level++)
-                for (int a = 0; a < p; a++) r[level] += unit * axes[a * p + k] * residual[level * size + a * m + t];
+                for (int a = 0; a < p; a++)
+                    r[level] += unit * axes[a * p + k] * residual[level * size + a * m + t];
             limit at = extrapolate(r, step, unit * noise);
-            stair_survey_note(s, STAIR_CHECK_SECOND, fabs(at.value), SECOND + at.uncertain + STAIR_ALLOWANCE * unit * answer);
+            stair_survey_note(s, STAIR_CHECK_SECOND, fabs(at.value),
+                              SECOND + at.uncertain + STAIR_ALLOWANCE * unit * answer);
         }
 }
 

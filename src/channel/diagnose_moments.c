@@ -9,15 +9,15 @@
 #include "core/matrix.h"
 #include "core/rng.h"
 
-#define FIBRE     1e-12 /* relative to the label */
-#define NODES     8     /* of each chart of a fibre */
-#define FAR       8.0   /* |Z| beyond which nodes of a fibre do not count: the mixing is close to singular */
-#define NEGATIVE  1e-12 /* of V */
-#define NOTHING   1e-24 /* variance, in units of V, that is rounding */
-#define CHANCE    1e-6  /* that a true identity fails a z-score */
-#define FINER     1e-3  /* precision of the reference, relative to the requested one, */
-#define SAMPLED   0.1   /* and when sampled, */
-#define MORE      4     /* with so many more nodes */
+#define FIBRE    1e-12 /* relative to the label */
+#define NODES    8     /* of each chart of a fibre */
+#define FAR      8.0   /* |Z| beyond which nodes of a fibre do not count: the mixing is close to singular */
+#define NEGATIVE 1e-12 /* of V */
+#define NOTHING  1e-24 /* variance, in units of V, that is rounding */
+#define CHANCE   1e-6  /* that a true identity fails a z-score */
+#define FINER    1e-3  /* precision of the reference, relative to the requested one, */
+#define SAMPLED  0.1   /* and when sampled, */
+#define MORE     4     /* with so many more nodes */
 
 /* ---- forward(fibre(y)) = y --------------------------------------------------------------------- */
 
@@ -25,9 +25,11 @@
 static double label_gap(stair_survey *s, const double *label, int node, int mirror)
 {
     int free = s->f.fibre.free_rows * s->tokens;
-    double z[STAIR_MAX_INDICES * STAIR_MAX_TOKENS], found[STAIR_MAX_TOKENS * STAIR_MAX_TOKENS], gap = 0, scale = 1;
+    double z[STAIR_MAX_INDICES * STAIR_MAX_TOKENS], found[STAIR_MAX_TOKENS * STAIR_MAX_TOKENS], gap = 0,
+                                                                                                scale = 1;
     for (int k = 0; k < s->size; k++) {
-        z[k] = k < free ? s->f.nodes.u[k * STAIR_BLOCK + node] : mirror * s->f.nodes.z[k * STAIR_BLOCK + node];
+        z[k] =
+            k < free ? s->f.nodes.u[k * STAIR_BLOCK + node] : mirror * s->f.nodes.z[k * STAIR_BLOCK + node];
         if (!(fabs(z[k]) < FAR)) return -1;
     }
     stair_model_forward(&s->quiet, s->model, 1, z, found);
@@ -45,11 +47,13 @@ static void scatter(stair_survey *s, size_t i)
     double normal[STAIR_MAX_DIM];
     const double *omega = s->base.omega + i * (size_t)s->size, *cov = s->base.cov + i * (size_t)(p * p);
     for (int node = 0; node < NODES; node++) {
-        stair_rng_normals(s->options->seed + 2 + (uint64_t)node, STAIR_RNG_INIT, s->first + i, s->f.fibre.dim, normal);
+        stair_rng_normals(s->options->seed + 2 + (uint64_t)node, STAIR_RNG_INIT, s->first + i, s->f.fibre.dim,
+                          normal);
         for (int k = 0; k < s->f.fibre.dim; k++) {
             bool row = k < s->f.fibre.free_rows * m;
             s->f.nodes.u[k * STAIR_BLOCK + node] = normal[k];
-            if (row) s->f.nodes.u[k * STAIR_BLOCK + node] = omega[k] + sqrt(cov[(k / m) * (p + 1)]) * normal[k];
+            if (row)
+                s->f.nodes.u[k * STAIR_BLOCK + node] = omega[k] + sqrt(cov[(k / m) * (p + 1)]) * normal[k];
         }
     }
 }
@@ -75,7 +79,8 @@ stair_status stair_survey_fibre(stair_survey *s)
 /* ---- Cov(Z|y) and averages, along the axes of V and in its units ------------------------------- */
 
 /* x (P, M) <- V^(1/2) rows of x, in the axes of V */
-static void to_axes(const stair_survey *s, const double *values, const double *axes, const double *x, double *out)
+static void to_axes(const stair_survey *s, const double *values, const double *axes, const double *x,
+                    double *out)
 {
     int p = s->indices, m = s->tokens;
     for (int k = 0; k < p; k++)
@@ -103,7 +108,8 @@ static void square_to_axes(const stair_survey *s, const double *values, const do
 stair_status stair_survey_covariance(stair_survey *s)
 {
     size_t size = (size_t)s->size;
-    double values[STAIR_MAX_INDICES], axes[STAIR_MAX_INDICES * STAIR_MAX_INDICES], spectrum[STAIR_MAX_INDICES * STAIR_MAX_TOKENS];
+    double values[STAIR_MAX_INDICES], axes[STAIR_MAX_INDICES * STAIR_MAX_INDICES],
+        spectrum[STAIR_MAX_INDICES * STAIR_MAX_TOKENS];
     double *cov = s->scratch, *half = cov + size * size, *vectors = half;
     if (s->size > 128) return STAIR_OK; /* more than the small eigenvalue routine takes */
     for (size_t i = 0; i < s->n; i++) {
@@ -113,7 +119,8 @@ stair_status stair_survey_covariance(stair_survey *s)
         square_to_axes(s, values, axes, dg, half, cov);
         for (size_t a = 0; a < size; a++) {
             cov[a * size + a] += 1;
-            for (size_t b = 0; b < a; b++) skew = fmax(skew, fabs(dg[a * size + b] - dg[b * size + a]) * values[0]);
+            for (size_t b = 0; b < a; b++)
+                skew = fmax(skew, fabs(dg[a * size + b] - dg[b * size + a]) * values[0]);
         }
         stair_matrix_eigen(s->size, cov, spectrum, vectors);
         /* dg is carried in doubles: rounding of its largest entry shows along the widest axis, that of the
@@ -137,7 +144,8 @@ static void add_average(stair_survey *s, size_t k, double value, double open)
 stair_status stair_survey_averages(stair_survey *s)
 {
     size_t size = (size_t)s->size, m = (size_t)s->tokens;
-    double values[STAIR_MAX_INDICES], axes[STAIR_MAX_INDICES * STAIR_MAX_INDICES], g[STAIR_MAX_INDICES * STAIR_MAX_TOKENS];
+    double values[STAIR_MAX_INDICES], axes[STAIR_MAX_INDICES * STAIR_MAX_INDICES],
+        g[STAIR_MAX_INDICES * STAIR_MAX_TOKENS];
     double *dg = s->scratch, *half = dg + size * size;
     for (size_t i = 0; i < s->n; i++) {
         double first = s->base.error[i] * stair_survey_norm(size, s->base.g + i * size);
@@ -196,8 +204,10 @@ stair_status stair_survey_honesty(stair_survey *s)
     memcpy(s->other.cov, s->base.cov, s->n * square * sizeof(double));
     STAIR_TRY(stair_survey_evaluate(s, &finer, &s->other));
     for (size_t i = 0; i < s->n; i++) {
-        stair_posterior said = {.logz = s->base.logz[i], .g = s->base.g + i * size, .dg = s->base.dg + i * size * size};
-        stair_posterior reference = {.logz = s->other.logz[i], .g = s->other.g + i * size, .dg = s->other.dg + i * size * size};
+        stair_posterior said = {
+            .logz = s->base.logz[i], .g = s->base.g + i * size, .dg = s->base.dg + i * size * size};
+        stair_posterior reference = {
+            .logz = s->other.logz[i], .g = s->other.g + i * size, .dg = s->other.dg + i * size * size};
         stair_integrand_set(&s->f, s->base.omega + i * size, s->base.cov + i * square);
         double error = stair_posterior_distance(&s->f, &reference, &said);
         s->dishonest += !(error <= STAIR_ALLOWANCE * s->base.error[i] + s->other.error[i]);

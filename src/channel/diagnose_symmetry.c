@@ -38,7 +38,9 @@ static bool turn_label(const stair_survey *s, const symmetry *sym, const double 
 {
     int m = s->tokens, size = s->label_size;
     switch (sym->action) {
-    case LABEL_STAYS: memcpy(out, label, sizeof(double) * (size_t)size); return true;
+    case LABEL_STAYS:
+        memcpy(out, label, sizeof(double) * (size_t)size);
+        return true;
     case LABEL_VECTOR:
         for (int t = 0; t < m && size == m; t++) out[t] = label[sym->token[t]];
         return size == m;
@@ -53,7 +55,8 @@ static bool turn_label(const stair_survey *s, const symmetry *sym, const double 
 static bool holds(stair_survey *s, const symmetry *sym)
 {
     size_t size = (size_t)s->size, labels = (size_t)s->label_size;
-    double *turned = s->scratch, expected[STAIR_MAX_TOKENS * STAIR_MAX_TOKENS], label[STAIR_MAX_TOKENS * STAIR_MAX_TOKENS];
+    double *turned = s->scratch, expected[STAIR_MAX_TOKENS * STAIR_MAX_TOKENS],
+           label[STAIR_MAX_TOKENS * STAIR_MAX_TOKENS];
     double found[STAIR_MAX_TOKENS * STAIR_MAX_TOKENS];
     if (labels > sizeof label / sizeof *label) return false;
     for (size_t i = 0; i < s->n; i++) {
@@ -91,7 +94,8 @@ static void turn_square(const stair_survey *s, const symmetry *sym, const double
 {
     int size = s->size;
     double *half = s->scratch + 2 * (size_t)(size * size), column[STAIR_MAX_INDICES * STAIR_MAX_TOKENS];
-    for (int a = 0; a < size; a++) turn(s, sym, dg + (size_t)a * (size_t)size, half + (size_t)a * (size_t)size);
+    for (int a = 0; a < size; a++)
+        turn(s, sym, dg + (size_t)a * (size_t)size, half + (size_t)a * (size_t)size);
     for (int b = 0; b < size; b++) {
         double turned[STAIR_MAX_INDICES * STAIR_MAX_TOKENS];
         for (int a = 0; a < size; a++) column[a] = half[(size_t)a * (size_t)size + (size_t)b];
@@ -104,7 +108,8 @@ static void note_point(stair_survey *s, stair_check check, const symmetry *sym, 
 {
     size_t size = (size_t)s->size, square = (size_t)(s->indices * s->indices);
     stair_posterior expected = {.logz = s->base.logz[i], .g = s->scratch, .dg = s->scratch + size * size};
-    stair_posterior found = {.logz = s->other.logz[i], .g = s->other.g + i * size, .dg = s->other.dg + i * size * size};
+    stair_posterior found = {
+        .logz = s->other.logz[i], .g = s->other.g + i * size, .dg = s->other.dg + i * size * size};
     turn(s, sym, s->base.g + i * size, expected.g);
     turn_square(s, sym, s->base.dg + i * size * size, expected.dg);
     stair_integrand_set(&s->f, s->other.omega + i * size, s->other.cov + i * square);

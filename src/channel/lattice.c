@@ -21,19 +21,20 @@
 #include "channel/rules.h"
 #include "core/matrix.h"
 
-#define STEP     5.0  /* of one coset, over sqrt(log(1/precision)), in standard deviations of the narrowest mode; */
-#define STEP_34  4.1  /* in three and four dimensions */
-#define FINER    0.75 /* and after all cosets were not enough; */
-#define LONGEST  0.8  /* at least so much finer where aliases tell by how much */
-#define POWER    1.5  /* of an alias that the next one, of dual vectors sqrt 2 longer, does not exceed */
-#define WEAK     0.5  /* part of an alias that is left where nothing is known of how they fall */
-#define QUIET    0.55 /* steps without a visible node that end a coset; */
-#define ON_LINE  1.05 /* on a line, where the next node on the same side is a whole step away */
-#define APART    1.0  /* frames are separate when their ellipsoids use up this part of the way between */
-#define NEAR     2.5  /* deviations within which a mode must look like its Gaussian, */
-#define UNLIKE   0.3  /* and its mass be that of the Gaussian to within this in the logarithm */
-#define BLUR     3.0  /* a map is drawn coarsely: this far below the cutoff still counts as visible */
-#define BENT     2.0  /* to within this in the exponent, or its ridge is too thin and bent for a lattice */
+#define STEP                                                                                                 \
+    5.0 /* of one coset, over sqrt(log(1/precision)), in standard deviations of the narrowest mode; */
+#define STEP_34 4.1  /* in three and four dimensions */
+#define FINER   0.75 /* and after all cosets were not enough; */
+#define LONGEST 0.8  /* at least so much finer where aliases tell by how much */
+#define POWER   1.5  /* of an alias that the next one, of dual vectors sqrt 2 longer, does not exceed */
+#define WEAK    0.5  /* part of an alias that is left where nothing is known of how they fall */
+#define QUIET   0.55 /* steps without a visible node that end a coset; */
+#define ON_LINE 1.05 /* on a line, where the next node on the same side is a whole step away */
+#define APART   1.0  /* frames are separate when their ellipsoids use up this part of the way between */
+#define NEAR    2.5  /* deviations within which a mode must look like its Gaussian, */
+#define UNLIKE  0.3  /* and its mass be that of the Gaussian to within this in the logarithm */
+#define BLUR    3.0  /* a map is drawn coarsely: this far below the cutoff still counts as visible */
+#define BENT    2.0  /* to within this in the exponent, or its ridge is too thin and bent for a lattice */
 
 /* Most nodes worth spending before another rule is the better choice. */
 static const int64_t worthwhile[STAIR_LATTICE_DIM + 1] = {0, 20000, 60000, 100000, 500000};
@@ -41,13 +42,14 @@ static const int64_t worthwhile[STAIR_LATTICE_DIM + 1] = {0, 20000, 60000, 10000
 static const int cosets[STAIR_LATTICE_DIM + 1] = {0, 16, STAIR_LATTICE_COSETS, 4, 4};
 
 typedef struct {
-    double centre[STAIR_LATTICE_DIM], lower[STAIR_LATTICE_DIM * STAIR_LATTICE_DIM], inverse[STAIR_LATTICE_DIM * STAIR_LATTICE_DIM];
-    double log_det;   /* of lower */
-    double narrow;    /* narrowest mode, relative to the frame */
-    double reach;     /* farthest mode or visible pilot, in frame units */
-    double value;     /* log integrand at the leading mode */
-    double log_mass;  /* its Laplace mass */
-    int members;      /* modes of this frame */
+    double centre[STAIR_LATTICE_DIM], lower[STAIR_LATTICE_DIM * STAIR_LATTICE_DIM],
+        inverse[STAIR_LATTICE_DIM * STAIR_LATTICE_DIM];
+    double log_det;               /* of lower */
+    double narrow;                /* narrowest mode, relative to the frame */
+    double reach;                 /* farthest mode or visible pilot, in frame units */
+    double value;                 /* log integrand at the leading mode */
+    double log_mass;              /* its Laplace mass */
+    int members;                  /* modes of this frame */
     bool owner[STAIR_MOST_MODES]; /* modes of this frame */
 } lattice_frame;
 
@@ -56,13 +58,15 @@ typedef struct {
     lattice_frame frame[STAIR_MOST_MODES];
     double loud;         /* farthest visible node so far, in frame units */
     bool noting, mapped; /* this lattice draws the map; the map says where to go */
-    double to_map[STAIR_LATTICE_DIM * STAIR_LATTICE_DIM], map_centre[STAIR_LATTICE_DIM]; /* u to coordinates of the map */
+    double to_map[STAIR_LATTICE_DIM * STAIR_LATTICE_DIM],
+        map_centre[STAIR_LATTICE_DIM]; /* u to coordinates of the map */
 } lattice_plan;
 
 /* How far apart two modes are, as the number of standard deviations of both that fit between. */
 static double separation(int dim, const stair_mode *a, const stair_mode *b)
 {
-    double from_a = sqrt(stair_mode_distance2(dim, a, b->u)), from_b = sqrt(stair_mode_distance2(dim, b, a->u));
+    double from_a = sqrt(stair_mode_distance2(dim, a, b->u)),
+           from_b = sqrt(stair_mode_distance2(dim, b, a->u));
     return from_a * from_b / (from_a + from_b + 1e-300);
 }
 
@@ -97,7 +101,8 @@ static bool build_frame(int dim, const stair_modes *modes, lattice_frame *frame)
             frame->value = mode->value;
             frame->log_mass = mode->log_mass;
         }
-        double bent[STAIR_LATTICE_DIM * STAIR_LATTICE_DIM], values[STAIR_LATTICE_DIM], vectors[STAIR_LATTICE_DIM * STAIR_LATTICE_DIM], radius2 = 0;
+        double bent[STAIR_LATTICE_DIM * STAIR_LATTICE_DIM], values[STAIR_LATTICE_DIM],
+            vectors[STAIR_LATTICE_DIM * STAIR_LATTICE_DIM], radius2 = 0;
         for (int i = 0; i < dim; i++) {
             double t = 0;
             for (int j = 0; j < dim; j++) t += frame->inverse[i * dim + j] * (mode->u[j] - frame->centre[j]);
@@ -106,7 +111,8 @@ static bool build_frame(int dim, const stair_modes *modes, lattice_frame *frame)
                 bent[i * dim + j] = 0;
                 for (int x = 0; x < dim; x++)
                     for (int y = 0; y < dim; y++)
-                        bent[i * dim + j] += frame->lower[x * dim + i] * mode->precision[x * dim + y] * frame->lower[y * dim + j];
+                        bent[i * dim + j] += frame->lower[x * dim + i] * mode->precision[x * dim + y] *
+                                             frame->lower[y * dim + j];
             }
         }
         stair_matrix_eigen(dim, bent, values, vectors);
@@ -137,7 +143,8 @@ static void reach_pilot(int dim, const stair_modes *modes, double cutoff, lattic
     for (int k = 0; k < modes->count; k++) top = fmax(top, modes->mode[k].value);
     for (int i = 0; i < modes->pilots; i++) {
         if (modes->pilot_value[i] < top - cutoff) continue;
-        double u[STAIR_LATTICE_DIM] = {modes->pilot[i], dim > 1 ? modes->pilot[STAIR_PILOT_MOST + i] : 0}, radius2 = 0;
+        double u[STAIR_LATTICE_DIM] = {modes->pilot[i], dim > 1 ? modes->pilot[STAIR_PILOT_MOST + i] : 0},
+               radius2 = 0;
         int mode = nearest_mode(dim, modes, u), k = 0;
         while (!plan->frame[k].owner[mode]) k++;
         const lattice_frame *frame = &plan->frame[k];
@@ -148,7 +155,8 @@ static void reach_pilot(int dim, const stair_modes *modes, double cutoff, lattic
         }
         farthest2[k] = radius2 > farthest2[k] ? radius2 : farthest2[k];
     }
-    for (int k = 0; k < plan->count; k++) plan->frame[k].reach = fmax(plan->frame[k].reach, sqrt(farthest2[k]));
+    for (int k = 0; k < plan->count; k++)
+        plan->frame[k].reach = fmax(plan->frame[k].reach, sqrt(farthest2[k]));
 }
 
 /* Modes whose ellipsoids meet share a frame. */
@@ -194,12 +202,14 @@ static void disown(stair_integrand *f, const stair_modes *modes, const lattice_f
 
 /* Whether the integrand near a mode follows its Laplace approximation downwards: where it falls off much
  * faster, the mass lies on a thin bent ridge that the nodes step over unseen. */
-static bool looks_gaussian(const stair_integrand *f, int n, const double *radius, double h, const lattice_frame *frame)
+static bool looks_gaussian(const stair_integrand *f, int n, const double *radius, double h,
+                           const lattice_frame *frame)
 {
     if (frame->members > 1) return false;
     for (int i = 0; i < n && radius[i] * h < NEAR; i++) {
         double energy = f->shape.mirrored ? fmax(f->nodes.plus[i], f->nodes.minus[i]) : f->nodes.plus[i];
-        if (energy + log(f->nodes.weight[i]) < frame->value - 0.5 * radius[i] * radius[i] * h * h - BENT) return false;
+        if (energy + log(f->nodes.weight[i]) < frame->value - 0.5 * radius[i] * radius[i] * h * h - BENT)
+            return false;
     }
     return true;
 }
@@ -208,14 +218,15 @@ static bool looks_gaussian(const stair_integrand *f, int n, const double *radius
 static double last_loud(const stair_integrand *f, int n, double threshold, const double *radius)
 {
     for (int i = n - 1; i >= 0; i--)
-        if (f->nodes.plus[i] > threshold || (f->shape.mirrored && f->nodes.minus[i] > threshold)) return radius[i];
+        if (f->nodes.plus[i] > threshold || (f->shape.mirrored && f->nodes.minus[i] > threshold))
+            return radius[i];
     return 0;
 }
 
-/* One coset of one frame with step h, outwards until a whole shell is negligible; false when the table or the budget
- * ends before the integrand. */
-static bool sum_outwards(stair_worker *w, lattice_plan *plan, int which, double h, int coset, double cutoff, int64_t budget,
-                         stair_moments *into)
+/* One coset of one frame with step h, outwards until a whole shell is negligible; false when the table or the
+ * budget ends before the integrand. */
+static bool sum_outwards(stair_worker *w, lattice_plan *plan, int which, double h, int coset, double cutoff,
+                         int64_t budget, stair_moments *into)
 {
     stair_integrand *f = &w->f;
     const lattice_frame *frame = &plan->frame[which];
@@ -259,15 +270,16 @@ static bool sum_outwards(stair_worker *w, lattice_plan *plan, int which, double 
 }
 
 /* The same where the map of a coarser lattice shows something. */
-static bool sum_mapped(stair_worker *w, const lattice_plan *plan, double h, int coset, double cutoff, int64_t budget,
-                       stair_moments *into)
+static bool sum_mapped(stair_worker *w, const lattice_plan *plan, double h, int coset, double cutoff,
+                       int64_t budget, stair_moments *into)
 {
     stair_integrand *f = &w->f;
     const lattice_frame *frame = &plan->frame[0];
     double matrix[STAIR_LATTICE_DIM * STAIR_LATTICE_DIM], picked[STAIR_LATTICE_DIM * 2 * STAIR_BLOCK] = {0};
     int dim = f->dim, size = 0, bin = (int)((plan->loud / h + QUIET) * STAIR_LATTICE_FINE) + 1;
     const stair_lattice_points *points = stair_lattice_points_of(dim, coset, size);
-    while (points && bin > points->bins) points = ++size < STAIR_LATTICE_SIZES ? stair_lattice_points_of(dim, coset, size) : NULL;
+    while (points && bin > points->bins)
+        points = ++size < STAIR_LATTICE_SIZES ? stair_lattice_points_of(dim, coset, size) : NULL;
     if (!points) return false;
     double on_map[STAIR_LATTICE_DIM * STAIR_LATTICE_DIM], centre[STAIR_LATTICE_DIM];
     for (int i = 0; i < dim; i++) {
@@ -276,12 +288,14 @@ static bool sum_mapped(stair_worker *w, const lattice_plan *plan, double h, int 
             centre[i] += plan->to_map[i * dim + j] * (frame->centre[j] - plan->map_centre[j]);
             matrix[i * dim + j] = h * frame->lower[i * dim + j];
             on_map[i * dim + j] = 0;
-            for (int k = 0; k < dim; k++) on_map[i * dim + j] += plan->to_map[i * dim + k] * h * frame->lower[k * dim + j];
+            for (int k = 0; k < dim; k++)
+                on_map[i * dim + j] += plan->to_map[i * dim + k] * h * frame->lower[k * dim + j];
         }
     }
     double threshold = w->map.top - cutoff - BLUR;
     for (int from = 0, ready = 0, end = points->within[bin]; from < end; from += STAIR_BLOCK) {
-        ready += stair_lattice_map_pick(&w->map, points, on_map, centre, threshold, from, end, picked + ready);
+        ready +=
+            stair_lattice_map_pick(&w->map, points, on_map, centre, threshold, from, end, picked + ready);
         int n = ready < STAIR_BLOCK ? ready : STAIR_BLOCK;
         if (n < STAIR_BLOCK && from + STAIR_BLOCK < end) continue; /* fill the block */
         if (f->visited + ready > budget) return false;
@@ -290,15 +304,17 @@ static bool sum_mapped(stair_worker *w, const lattice_plan *plan, double h, int 
             stair_affine(dim, matrix, frame->centre, picked + done, 2 * STAIR_BLOCK, f->nodes.u);
             stair_integrand_accumulate(f, n, cutoff, into);
         }
-        for (int k = 0; k < dim; k++) memmove(picked + k * 2 * STAIR_BLOCK, picked + k * 2 * STAIR_BLOCK + n, sizeof(double) * STAIR_BLOCK);
+        for (int k = 0; k < dim; k++)
+            memmove(picked + k * 2 * STAIR_BLOCK, picked + k * 2 * STAIR_BLOCK + n,
+                    sizeof(double) * STAIR_BLOCK);
         ready -= n;
     }
     return true;
 }
 
 /* into += sum over all frames of one coset */
-static bool add_coset(stair_worker *w, lattice_plan *plan, double step, int coset, double cutoff, int64_t budget,
-                      stair_moments *into)
+static bool add_coset(stair_worker *w, lattice_plan *plan, double step, int coset, double cutoff,
+                      int64_t budget, stair_moments *into)
 {
     stair_integrand *f = &w->f;
     for (int k = 0; k < plan->count; k++) {
@@ -306,7 +322,8 @@ static bool add_coset(stair_worker *w, lattice_plan *plan, double step, int cose
         if (plan->count > 1)
             stair_moments_clear(f, &w->extra);
         else
-            stair_integrand_begin(f, plan->frame[k].value, &w->extra); /* the mode, or the best the pilot saw */
+            stair_integrand_begin(f, plan->frame[k].value,
+                                  &w->extra); /* the mode, or the best the pilot saw */
         double log_cell = f->dim * log(h) + plan->frame[k].log_det + (f->dim > 2 ? log(2) : 0);
         bool whole = plan->mapped ? sum_mapped(w, plan, h, coset, cutoff, budget, &w->extra)
                                   : sum_outwards(w, plan, k, h, coset, cutoff, budget, &w->extra);
@@ -319,17 +336,19 @@ static bool add_coset(stair_worker *w, lattice_plan *plan, double step, int cose
     return true;
 }
 
-/* The alias of the mean of all cosets from the last two differences.  In one and two dimensions its dual vectors are twice
- * those of the difference before the last; along each direction an analytic integrand falls off at least
- * exponentially, so it should be the square of that.  It should also be far below the last one, which is trusted
- * less: weak sharp features make differences small that hardly fall at all.  Beyond two dimensions the two differences
- * are of dual vectors of equal length, those of the alias are longer by sqrt 2.  A likelihood of noisy labels has many weak
- * sharp features, where outputs saturate: there nothing is taken to fall faster than was seen. */
+/* The alias of the mean of all cosets from the last two differences.  In one and two dimensions its dual
+ * vectors are twice those of the difference before the last; along each direction an analytic integrand falls
+ * off at least exponentially, so it should be the square of that.  It should also be far below the last one,
+ * which is trusted less: weak sharp features make differences small that hardly fall at all.  Beyond two
+ * dimensions the two differences are of dual vectors of equal length, those of the alias are longer by
+ * sqrt 2.  A likelihood of noisy labels has many weak sharp features, where outputs saturate: there nothing
+ * is taken to fall faster than was seen. */
 static double alias_left(const stair_integrand *f, double before, double last, double sensitivity)
 {
     if (f->dim <= 2) return fmax(0.25 * last, before * before / sensitivity);
     double most = fmax(before, last) / sensitivity;
-    return sensitivity * fmin(most, f->shape.residuals ? fmax(WEAK * most, pow(most, M_SQRT2)) : pow(most, POWER));
+    return sensitivity *
+           fmin(most, f->shape.residuals ? fmax(WEAK * most, pow(most, M_SQRT2)) : pow(most, POWER));
 }
 
 /* By how much to shrink the step for an alias to fall from `seen` to `wanted`: like that of a Gaussian. */
@@ -339,20 +358,24 @@ static double finer_step(double seen, double wanted)
     return seen < 1 ? fmin(fmax(ratio, 0.5), LONGEST) : 0.5;
 }
 
-/* The frame from the moments of all nodes so far, better than those of the pilot, and the map in terms of u. */
+/* The frame from the moments of all nodes so far, better than those of the pilot, and the map in terms of u.
+ */
 static bool refine_frame(const stair_integrand *f, const stair_moments *moments, double step, double cutoff,
                          const stair_lattice_map *map, lattice_plan *plan)
 {
     lattice_frame *frame = &plan->frame[0];
     int dim = f->dim, p = f->shape.rows, m = f->shape.tokens;
-    double mean[STAIR_LATTICE_DIM], covariance[STAIR_LATTICE_DIM * STAIR_LATTICE_DIM] = {0}, half[STAIR_LATTICE_DIM * STAIR_LATTICE_DIM] = {0};
+    double mean[STAIR_LATTICE_DIM],
+        covariance[STAIR_LATTICE_DIM * STAIR_LATTICE_DIM] = {0},
+                                       half[STAIR_LATTICE_DIM * STAIR_LATTICE_DIM] = {0};
     const double *sum = moments->sum, *second = sum + 1 + f->size;
     for (int i = 0; i < dim; i++)
         for (int j = 0; j < dim; j++) {
             plan->to_map[i * dim + j] = frame->inverse[i * dim + j] / step;
             for (int k = 0; k <= i / m; k++) { /* L times the covariance of x */
                 int x = k * m + i % m, a = x > j ? x : j, b = x > j ? j : x;
-                half[i * dim + j] += f->lower[(i / m) * p + k] * (second[a * (a + 1) / 2 + b] / sum[0] - sum[1 + a] / sum[0] * sum[1 + b] / sum[0]);
+                half[i * dim + j] += f->lower[(i / m) * p + k] * (second[a * (a + 1) / 2 + b] / sum[0] -
+                                                                  sum[1 + a] / sum[0] * sum[1 + b] / sum[0]);
             }
         }
     for (int i = 0; i < dim; i++) {
@@ -361,26 +384,30 @@ static bool refine_frame(const stair_integrand *f, const stair_moments *moments,
         for (int k = 0; k <= i / m; k++) {
             int x = k * m + i % m;
             mean[i] += f->lower[(i / m) * p + k] * (sum[1 + x] / sum[0] + f->origin[x]);
-            for (int j = 0; j < dim; j++) covariance[j * dim + i] += half[j * dim + x] * f->lower[(i / m) * p + k];
+            for (int j = 0; j < dim; j++)
+                covariance[j * dim + i] += half[j * dim + x] * f->lower[(i / m) * p + k];
         }
     }
-    double old[STAIR_LATTICE_DIM * STAIR_LATTICE_DIM], matrix[STAIR_LATTICE_DIM * STAIR_LATTICE_DIM] = {0}, centre[STAIR_LATTICE_DIM] = {0};
+    double old[STAIR_LATTICE_DIM * STAIR_LATTICE_DIM],
+        matrix[STAIR_LATTICE_DIM * STAIR_LATTICE_DIM] = {0}, centre[STAIR_LATTICE_DIM] = {0};
     memcpy(old, frame->lower, sizeof old);
     memcpy(frame->centre, mean, sizeof(double) * (size_t)dim);
     if (!stair_matrix_whiten(dim, covariance, frame->lower, frame->inverse, &frame->log_det)) return false;
     for (int i = 0; i < dim; i++) /* from the map to the new frame */
         for (int j = 0; j < dim; j++) {
             centre[i] += frame->inverse[i * dim + j] * (plan->map_centre[j] - mean[j]);
-            for (int k = 0; k < dim; k++) matrix[i * dim + j] += step * frame->inverse[i * dim + k] * old[k * dim + j];
+            for (int k = 0; k < dim; k++)
+                matrix[i * dim + j] += step * frame->inverse[i * dim + k] * old[k * dim + j];
         }
     plan->loud = stair_lattice_map_reach(map, matrix, centre, map->top - cutoff);
     return true;
 }
 
-/* Adds cosets done .. 2 done - 1 to those before them, leaves the posterior of all in `out`; returns how far the older
- * half (part[0]) and the newer (part[1]) were apart, or a negative number when they could not be summed. */
-static double double_cosets(stair_worker *w, lattice_plan *plan, double step, int done, double cutoff, int64_t budget,
-                            stair_posterior *out)
+/* Adds cosets done .. 2 done - 1 to those before them, leaves the posterior of all in `out`; returns how far
+ * the older half (part[0]) and the newer (part[1]) were apart, or a negative number when they could not be
+ * summed. */
+static double double_cosets(stair_worker *w, lattice_plan *plan, double step, int done, double cutoff,
+                            int64_t budget, stair_posterior *out)
 {
     stair_integrand *f = &w->f;
     stair_moments_clear(f, &w->part[1]);
@@ -397,7 +424,8 @@ static double double_cosets(stair_worker *w, lattice_plan *plan, double step, in
     return difference;
 }
 
-/* What the lattice of step `step` is to do about maps: draw one, or follow the one the lattice before it drew. */
+/* What the lattice of step `step` is to do about maps: draw one, or follow the one the lattice before it
+ * drew. */
 static bool prepare_map(stair_worker *w, lattice_plan *plan, double step, double before, double cutoff)
 {
     const stair_integrand *f = &w->f;
@@ -411,8 +439,8 @@ static bool prepare_map(stair_worker *w, lattice_plan *plan, double step, double
 }
 
 /* Doubles the cosets, then shrinks the step, until the alias is within what the precision leaves for it. */
-static double integrate(stair_worker *w, const stair_channel_options *options, lattice_plan *plan, double cutoff,
-                        int64_t budget, double *first_step, stair_posterior *out)
+static double integrate(stair_worker *w, const stair_channel_options *options, lattice_plan *plan,
+                        double cutoff, int64_t budget, double *first_step, stair_posterior *out)
 {
     stair_integrand *f = &w->f;
     double error = INFINITY, coarse = 0; /* step of the lattice in w->coarse */
@@ -429,15 +457,19 @@ static double integrate(stair_worker *w, const stair_channel_options *options, l
             difference = double_cosets(w, plan, step, done, cutoff, budget, out);
             if (difference < 0) return error;
             if (done == 1) continue; /* one difference says nothing of its own reliability */
-            double sensitivity = stair_posterior_sensitivity(f, out), noise = 5 * sensitivity * stair_integrand_rounding(f);
+            double sensitivity = stair_posterior_sensitivity(f, out),
+                   noise = 5 * sensitivity * stair_integrand_rounding(f);
             double alias = alias_left(f, earlier, difference, sensitivity);
             double truncation = stair_posterior_truncation(f, out, cutoff);
-            if (coarse > 0) { /* falling exponentially, aliases are those of the coarser lattice to this power */
+            if (coarse >
+                0) { /* falling exponentially, aliases are those of the coarser lattice to this power */
                 double gap = stair_posterior_distance(f, out, &w->coarse) / sensitivity;
-                alias = fmax(alias, sensitivity * fmin(gap, f->shape.residuals ? WEAK * gap : pow(gap, coarse / step)));
+                alias = fmax(alias, sensitivity *
+                                        fmin(gap, f->shape.residuals ? WEAK * gap : pow(gap, coarse / step)));
             }
             error = alias + truncation;
-            if (truncation > 0.9 * options->precision && !sharper) { /* g or dg are small beside the moments */
+            if (truncation > 0.9 * options->precision &&
+                !sharper) { /* g or dg are small beside the moments */
                 sharper = true;
                 cutoff += log(2 * truncation / options->precision);
                 next = step;
@@ -448,14 +480,16 @@ static double integrate(stair_worker *w, const stair_channel_options *options, l
             double allowed = fmax(options->precision - truncation, fmax(noise, truncation));
             if (alias <= allowed) return error;
             if (f->dim <= 2) continue;
-            next = step * finer_step(fmax(earlier, difference) / sensitivity, pow(allowed / sensitivity, 1 / POWER));
+            next = step *
+                   finer_step(fmax(earlier, difference) / sensitivity, pow(allowed / sensitivity, 1 / POWER));
             coarse = step;
             stair_posterior_copy(f, out, &w->coarse);
         }
     }
 }
 
-stair_rule_result stair_rule_lattice(stair_worker *w, const stair_channel_options *options, stair_posterior *out)
+stair_rule_result stair_rule_lattice(stair_worker *w, const stair_channel_options *options,
+                                     stair_posterior *out)
 {
     stair_rule_result result = {.error = INFINITY};
     stair_integrand *f = &w->f;
@@ -463,7 +497,9 @@ stair_rule_result stair_rule_lattice(stair_worker *w, const stair_channel_option
     stair_channel_options goal = *options;
     int64_t most = options->max_nodes < worthwhile[f->dim] ? options->max_nodes : worthwhile[f->dim];
     if (stair_lattice_prior(w, options, out, &result)) return result;
-    double step = (f->dim > 2 ? STEP_34 : STEP) / sqrt(-log(fmin(options->precision, 1e-2))); /* aliases of a Gaussian fall as exp(-const / step^2) */
+    double step =
+        (f->dim > 2 ? STEP_34 : STEP) /
+        sqrt(-log(fmin(options->precision, 1e-2))); /* aliases of a Gaussian fall as exp(-const / step^2) */
     do {
 
         int64_t budget = f->visited + most;

@@ -46,8 +46,8 @@ static inline int cell_of(const stair_lattice_map *map, const double *x, size_t 
     return cell;
 }
 
-void stair_lattice_map_note(stair_lattice_map *map, const stair_lattice_points *points, int coset, int from, int n,
-                            const stair_integrand *f)
+void stair_lattice_map_note(stair_lattice_map *map, const stair_lattice_points *points, int coset, int from,
+                            int n, const stair_integrand *f)
 {
     for (int i = 0; i < n; i++) {
         double energy = f->nodes.plus[i];
@@ -61,7 +61,8 @@ void stair_lattice_map_note(stair_lattice_map *map, const stair_lattice_points *
     }
 }
 
-double stair_lattice_map_reach(const stair_lattice_map *map, const double *matrix, const double *centre, double threshold)
+double stair_lattice_map_reach(const stair_lattice_map *map, const double *matrix, const double *centre,
+                               double threshold)
 {
     int dim = map->dim, cells = 1;
     double most = 0;
@@ -70,7 +71,8 @@ double stair_lattice_map_reach(const stair_lattice_map *map, const double *matri
         for (int cell = 0; cell < cells; cell++) {
             if (!(map->energy[kind][cell] > threshold)) continue;
             double x[STAIR_LATTICE_DIM], square = 0;
-            for (int k = 0, rest = cell; k < dim; k++, rest /= map->side) x[k] = rest % map->side - map->radius + 0.5 * kind;
+            for (int k = 0, rest = cell; k < dim; k++, rest /= map->side)
+                x[k] = rest % map->side - map->radius + 0.5 * kind;
             for (int k = 0; k < dim; k++) {
                 double sum = centre[k];
                 for (int j = 0; j < dim; j++) sum += matrix[k * dim + j] * x[j];
@@ -81,17 +83,21 @@ double stair_lattice_map_reach(const stair_lattice_map *map, const double *matri
     return sqrt(most);
 }
 
-int stair_lattice_map_pick(const stair_lattice_map *map, const stair_lattice_points *points, const double *matrix,
-                           const double *centre, double threshold, int from, int end, double *picked)
+int stair_lattice_map_pick(const stair_lattice_map *map, const stair_lattice_points *points,
+                           const double *matrix, const double *centre, double threshold, int from, int end,
+                           double *picked)
 {
     int count = 0, dim = map->dim;
     double here[STAIR_LATTICE_DIM * STAIR_BLOCK];
     stair_affine(dim, matrix, centre, points->point + from, (size_t)points->stride, here);
     for (int i = 0; i < end - from && i < STAIR_BLOCK; i++) {
         int whole = cell_of(map, here + i, STAIR_BLOCK, 0.5), half = cell_of(map, here + i, STAIR_BLOCK, 0);
-        if (!((whole >= 0 && map->energy[0][whole] > threshold) || (half >= 0 && map->energy[1][half] > threshold))) continue;
+        if (!((whole >= 0 && map->energy[0][whole] > threshold) ||
+              (half >= 0 && map->energy[1][half] > threshold)))
+            continue;
         for (int k = 0; k < dim; k++)
-            picked[(size_t)k * 2 * STAIR_BLOCK + (size_t)count] = points->point[(size_t)k * (size_t)points->stride + (size_t)(from + i)];
+            picked[(size_t)k * 2 * STAIR_BLOCK + (size_t)count] =
+                points->point[(size_t)k * (size_t)points->stride + (size_t)(from + i)];
         count++;
     }
     return count;

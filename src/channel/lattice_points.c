@@ -10,11 +10,13 @@
 
 #define DIGITS 6
 
-static const int table_radius[STAIR_LATTICE_DIM + 1][STAIR_LATTICE_SIZES] = {{0}, {40, 200}, {12, 40}, {8, 24}, {6, 16}};
+static const int table_radius[STAIR_LATTICE_DIM + 1][STAIR_LATTICE_SIZES] = {
+    {0}, {40, 200}, {12, 40}, {8, 24}, {6, 16}};
 
-/* Shift of coset c: binary digits of c add these vectors.  Doubling the cosets refines the lattice by sqrt 2 in
- * two dimensions.  In three and four the first doubling completes the integers, the second the body-centred
- * lattice: two differences, which between them show every shortest dual vector of the integers. */
+/* Shift of coset c: binary digits of c add these vectors.  Doubling the cosets refines the lattice by sqrt 2
+ * in two dimensions.  In three and four the first doubling completes the integers, the second the
+ * body-centred lattice: two differences, which between them show every shortest dual vector of the integers.
+ */
 static const double digit_shift[STAIR_LATTICE_DIM + 1][DIGITS][STAIR_LATTICE_DIM] = {
     [1] = {{0.5}, {0.25}, {0.125}, {0.0625}},
     [2] = {{0.5, 0.5}, {0.5, 0}, {0.25, 0.25}, {0.25, 0}, {0.125, 0.125}, {0.125, 0}},
@@ -22,7 +24,8 @@ static const double digit_shift[STAIR_LATTICE_DIM + 1][DIGITS][STAIR_LATTICE_DIM
     [4] = {{1, 0, 0, 0}, {0.5, 0.5, 0.5, 0.5}},
 };
 
-static _Atomic(const stair_lattice_points *) tables[STAIR_LATTICE_DIM + 1][STAIR_LATTICE_COSETS][STAIR_LATTICE_SIZES];
+static _Atomic(const stair_lattice_points *) tables[STAIR_LATTICE_DIM + 1][STAIR_LATTICE_COSETS]
+                                                   [STAIR_LATTICE_SIZES];
 static pthread_mutex_t tables_lock = PTHREAD_MUTEX_INITIALIZER;
 
 typedef struct {
@@ -50,7 +53,8 @@ static int list_points(int dim, int coset, int radius, table_entry *out)
         for (int k = 0, rest = code; k < dim; k++, rest /= 2 * side + 1) {
             e.x[k] = rest % (2 * side + 1) - side;
             sum += (int)e.x[k];
-            for (int digit = 0; digit < DIGITS; digit++) e.x[k] += (coset >> digit & 1) * digit_shift[dim][digit][k];
+            for (int digit = 0; digit < DIGITS; digit++)
+                e.x[k] += (coset >> digit & 1) * digit_shift[dim][digit][k];
             e.radius2 += e.x[k] * e.x[k];
         }
         if (e.radius2 > radius * radius || (dim > 2 && sum % 2)) continue;
@@ -62,7 +66,8 @@ static int list_points(int dim, int coset, int radius, table_entry *out)
 
 static stair_lattice_points *build_table(int dim, int coset, int radius)
 {
-    int count = list_points(dim, coset, radius, NULL), stride = (count + STAIR_BLOCK - 1) / STAIR_BLOCK * STAIR_BLOCK;
+    int count = list_points(dim, coset, radius, NULL),
+        stride = (count + STAIR_BLOCK - 1) / STAIR_BLOCK * STAIR_BLOCK;
     int bins = radius * STAIR_LATTICE_FINE;
     stair_lattice_points *t = malloc(sizeof *t);
     table_entry *entries = malloc(sizeof *entries * (size_t)count);
@@ -77,7 +82,8 @@ static stair_lattice_points *build_table(int dim, int coset, int radius)
     }
     list_points(dim, coset, radius, entries);
     qsort(entries, (size_t)count, sizeof *entries, compare_entries);
-    *t = (stair_lattice_points){.count = count, .stride = stride, .bins = bins, .point = memory, .within = within};
+    *t = (stair_lattice_points){
+        .count = count, .stride = stride, .bins = bins, .point = memory, .within = within};
     t->radius = memory + (size_t)dim * (size_t)stride;
     for (int i = 0; i < count; i++) {
         for (int k = 0; k < dim; k++) memory[(size_t)k * (size_t)stride + (size_t)i] = entries[i].x[k];

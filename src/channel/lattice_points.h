@@ -5,7 +5,7 @@
 #define STAIR_LATTICE_DIM    4
 #define STAIR_LATTICE_COSETS 64 /* the most of any dimension */
 #define STAIR_LATTICE_SIZES  2
-#define STAIR_LATTICE_FINE   8  /* radii are looked up in steps of 1 / STAIR_LATTICE_FINE */
+#define STAIR_LATTICE_FINE   8 /* radii are looked up in steps of 1 / STAIR_LATTICE_FINE */
 
 /* Points of one coset within a radius. */
 typedef struct {
@@ -16,9 +16,9 @@ typedef struct {
     int *within;       /* (bins + 1): points within k / STAIR_LATTICE_FINE steps of the centre */
 } stair_lattice_points;
 
-/* Coset `coset` of the lattice of `dim` dimensions, one or two wide.  Beyond two the lattice is that of integers with even
- * sum, of density 1/2: cosets 0 and 1 are all integer points, 2 and 3 all half-integer ones.  The smaller
- * table is the beginning of the larger.  NULL when memory is short. */
+/* Coset `coset` of the lattice of `dim` dimensions, one or two wide.  Beyond two the lattice is that of
+ * integers with even sum, of density 1/2: cosets 0 and 1 are all integer points, 2 and 3 all half-integer
+ * ones.  The smaller table is the beginning of the larger.  NULL when memory is short. */
 const stair_lattice_points *stair_lattice_points_of(int dim, int coset, int size);
 
 #endif

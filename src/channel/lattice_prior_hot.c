@@ -1,26 +1,29 @@
-/* Two rows of two tokens, the first free, the second mirrored: moments of Z itself, even and odd in the mirror, from one
- * pass over a block. */
+/* Two rows of two tokens, the first free, the second mirrored: moments of Z itself, even and odd in the
+ * mirror, from one pass over a block. */
 #include "channel/lattice_prior.h"
 #include "core/isa.h"
 #include "core/lanes.h"
 
-void STAIR_HOT(stair_pair_sum)(const stair_channel_shape *s, int n, const stair_nodes *nodes, double top, double cutoff, double *most,
-                               bool brief, double *accumulators);
+void STAIR_HOT(stair_pair_sum)(const stair_channel_shape *s, int n, const stair_nodes *nodes, double top,
+                               double cutoff, double *most, bool brief, double *accumulators);
 
 #define ROW(array, k) ((array) + (size_t)(k)*STAIR_BLOCK + at)
 
 /* accumulators: 15 groups of lanes, in the order of a stair_moments */
-void STAIR_HOT(stair_pair_sum)(const stair_channel_shape *s, int n, const stair_nodes *nodes, double top, double cutoff, double *most,
-                               bool brief, double *accumulators)
+void STAIR_HOT(stair_pair_sum)(const stair_channel_shape *s, int n, const stair_nodes *nodes, double top,
+                               double cutoff, double *most, bool brief, double *accumulators)
 {
     const double *w = s->whiten, *offset = s->offset, threshold = top - cutoff;
     lanes *acc = (lanes *)(void *)accumulators, highest = lanes_set(*most);
     for (int at = 0; at < n; at += LANES) {
-        lanes u0 = lanes_load(ROW(nodes->u, 0)), u1 = lanes_load(ROW(nodes->u, 1)), z0 = lanes_load(ROW(nodes->z, 2)), z1 = lanes_load(ROW(nodes->z, 3));
-        lanes free0 = w[0] * u0 - offset[0], free1 = w[0] * u1 - offset[1], a0 = w[2] * u0 - offset[2], a1 = w[2] * u1 - offset[3];
+        lanes u0 = lanes_load(ROW(nodes->u, 0)), u1 = lanes_load(ROW(nodes->u, 1)),
+              z0 = lanes_load(ROW(nodes->z, 2)), z1 = lanes_load(ROW(nodes->z, 3));
+        lanes free0 = w[0] * u0 - offset[0], free1 = w[0] * u1 - offset[1], a0 = w[2] * u0 - offset[2],
+              a1 = w[2] * u1 - offset[3];
         lanes b0 = w[3] * z0, b1 = w[3] * z1, square = free0 * free0 + free1 * free1;
         lanes plus = -0.5 * (square + (a0 + b0) * (a0 + b0) + (a1 + b1) * (a1 + b1));
-        lanes minus = -0.5 * (square + (a0 - b0) * (a0 - b0) + (a1 - b1) * (a1 - b1)), high = lanes_max(plus, minus);
+        lanes minus = -0.5 * (square + (a0 - b0) * (a0 - b0) + (a1 - b1) * (a1 - b1)),
+              high = lanes_max(plus, minus);
         lanes weight = lanes_load(nodes->weight + at);
         if (n - at < LANES) {
             weight = lanes_first(n - at, weight, lanes_set(0));
@@ -36,7 +39,8 @@ void STAIR_HOT(stair_pair_sum)(const stair_channel_shape *s, int n, const stair_
             up = weight * lanes_exp(plus - top);
             down = weight * lanes_exp(minus - top);
         }
-        lanes even = up + down, odd = up - down, e_u0 = even * u0, e_u1 = even * u1, o_z0 = odd * z0, o_z1 = odd * z1;
+        lanes even = up + down, odd = up - down, e_u0 = even * u0, e_u1 = even * u1, o_z0 = odd * z0,
+              o_z1 = odd * z1;
         acc[0] += even;
         acc[1] += e_u0;
         acc[2] += e_u1;

@@ -1,11 +1,12 @@
 /* Two lattices, one in the head of a fibre and one in its tail.
  *
- * Where the first layers only mix the tokens of the others, Z[p] = A(u) t[p] with u the head and t a function of
- * tail coordinates v: t is tabulated once for a sample, and at each head node the exponent is a quadratic form in
- * (v, t(v)).  No hidden layer is evaluated twice, no mode has to be found, and the prior alone bounds where
- * anything can be, since the exponent is at most the part of it that u has, or that u and v have.
+ * Where the first layers only mix the tokens of the others, Z[p] = A(u) t[p] with u the head and t a function
+ * of tail coordinates v: t is tabulated once for a sample, and at each head node the exponent is a quadratic
+ * form in (v, t(v)).  No hidden layer is evaluated twice, no mode has to be found, and the prior alone bounds
+ * where anything can be, since the exponent is at most the part of it that u has, or that u and v have.
  *
- * In units of the steps the nodes (u, v) are all integers or all half-integers, the body-centred lattice of four dimensions. */
+ * In units of the steps the nodes (u, v) are all integers or all half-integers, the body-centred lattice of
+ * four dimensions. */
 #include "channel/layered.h"
 
 #include <math.h>
@@ -16,14 +17,14 @@
 #include "channel/passes.h"
 #include "core/isa.h"
 
-#define HEAD_STEP 3.2     /* of the first pass, over sqrt(log(1/precision)), in deviations of the prior */
+#define HEAD_STEP 3.2 /* of the first pass, over sqrt(log(1/precision)), in deviations of the prior */
 #define TAIL_STEP 2.88
-#define CHEAP     4       /* nodes of a table that cost no more than one evaluation of all layers */
-#define FINEST    1e-8    /* precision, at which a short exp begins to be felt */
+#define CHEAP     4         /* nodes of a table that cost no more than one evaluation of all layers */
+#define FINEST    1e-8      /* precision, at which a short exp begins to be felt */
 #define ROOM      (1 << 15) /* tail nodes of one coset */
 #define FAR       1e60      /* where nothing is visible: padding */
 #define SLACK     64        /* of lists that are written one group beyond their end */
-#define SIZE      6         /* rows times tokens: the kernel is made for one head row, two of the tail, two tokens */
+#define SIZE      6 /* rows times tokens: the kernel is made for one head row, two of the tail, two tokens */
 #define COUNT     STAIR_PASS_COUNT
 
 STAIR_HOT_TABLE(int, stair_tail_sum,
@@ -49,8 +50,8 @@ typedef struct {
 
 bool stair_layered_fits(const stair_integrand *f)
 {
-    return f->fibre.head_rows == 1 && !f->fibre.rough && f->shape.rows == 3 && f->shape.tokens == 2 && f->dim == 4 && f->shape.mirrored && f->fibre.charts == 1 &&
-           !f->fibre.angles;
+    return f->fibre.head_rows == 1 && !f->fibre.rough && f->shape.rows == 3 && f->shape.tokens == 2 &&
+           f->dim == 4 && f->shape.mirrored && f->fibre.charts == 1 && !f->fibre.angles;
 }
 
 void stair_layered_destroy(struct stair_layered *s)
@@ -139,8 +140,12 @@ static void head_moments(const layered_plan *plan, const head_node *head, const 
         z[m][0] = a[2 * m] * s[TAIL_QA0] + a[2 * m + 1] * s[TAIL_QA1];
         z[m][1] = a[2 * m] * s[TAIL_RA0] + a[2 * m + 1] * s[TAIL_RA1];
     }
-    double first[SIZE] = {head->u[0] * s[TAIL_1], head->u[1] * s[TAIL_1], v[0], v[1],
-                          a[0] * s[TAIL_A0] + a[1] * s[TAIL_A1], a[2] * s[TAIL_A0] + a[3] * s[TAIL_A1]};
+    double first[SIZE] = {head->u[0] * s[TAIL_1],
+                          head->u[1] * s[TAIL_1],
+                          v[0],
+                          v[1],
+                          a[0] * s[TAIL_A0] + a[1] * s[TAIL_A1],
+                          a[2] * s[TAIL_A0] + a[3] * s[TAIL_A1]};
     double *second = out + 1 + SIZE;
     out[0] = head->weight * s[TAIL_1];
     for (int i = 0, k = 0; i < SIZE; i++) {
@@ -151,7 +156,8 @@ static void head_moments(const layered_plan *plan, const head_node *head, const 
             if (j < 2) /* the head is one number */
                 sum = first[i] * head->u[n];
             else if (i < 4)
-                sum = s[TAIL_QQ] * along[m] * along[n] + s[TAIL_QR] * (along[m] * across[n] + across[m] * along[n]) +
+                sum = s[TAIL_QQ] * along[m] * along[n] +
+                      s[TAIL_QR] * (along[m] * across[n] + across[m] * along[n]) +
                       s[TAIL_RR] * across[m] * across[n];
             else if (j < 4)
                 sum = z[m][0] * along[n] + z[m][1] * across[n];
@@ -172,11 +178,13 @@ static void add_head_node(layered_plan *plan, const head_node *head, int part)
     stair_tail_form form;
     if (!(stair_passes_left(plan->passes, head->energy) > 0)) return;
     tail_form(plan, head, &form);
-    f->visited += stair_tail_sum_table[stair_isa()](table, &form, plan->passes->cutoff, &plan->s->scratch, &plan->passes->top, sums);
+    f->visited += stair_tail_sum_table[stair_isa()](table, &form, plan->passes->cutoff, &plan->s->scratch,
+                                                    &plan->passes->top, sums);
     for (int k = 0; k < 2; k++) {
         if (!(sums[k][TAIL_1] > 0)) continue;
         head_moments(plan, head, sums[k], moments);
-        stair_moments_merge(f, &plan->passes->part[part + k * STAIR_TAIL_ODD], &(stair_moments){.top = plan->passes->top, .sum = moments}, 0);
+        stair_moments_merge(f, &plan->passes->part[part + k * STAIR_TAIL_ODD],
+                            &(stair_moments){.top = plan->passes->top, .sum = moments}, 0);
     }
 }
 
@@ -195,7 +203,8 @@ static void widen_box(layered_plan *plan, const head_node *head)
         grid[m][1] = w[4] * (a[2 * m] * plan->across[0] + a[2 * m + 1] * plan->across[1]);
     }
     double det = grid[0][0] * grid[1][1] - grid[0][1] * grid[1][0], radius = sqrt(2 * left) / fabs(det);
-    double q = -(grid[1][1] * x[0] - grid[0][1] * x[1]) / det, r = -(grid[0][0] * x[1] - grid[1][0] * x[0]) / det;
+    double q = -(grid[1][1] * x[0] - grid[0][1] * x[1]) / det,
+           r = -(grid[0][0] * x[1] - grid[1][0] * x[0]) / det;
     double q_reach = radius * sqrt(grid[1][1] * grid[1][1] + grid[0][1] * grid[0][1]);
     double r_reach = radius * sqrt(grid[0][0] * grid[0][0] + grid[1][0] * grid[1][0]);
     plan->q_low = fmin(plan->q_low, q - q_reach);
@@ -204,15 +213,20 @@ static void widen_box(layered_plan *plan, const head_node *head)
     plan->r_high = fmax(plan->r_high, r + r_reach);
 }
 
-/* Visits the head nodes outwards: sums over their tails, or asks how far these reach.  False when they are too many. */
+/* Visits the head nodes outwards: sums over their tails, or asks how far these reach.  False when they are
+ * too many. */
 static bool each_head_node(layered_plan *plan, int coset, bool sum)
 {
     stair_integrand *f = plan->f;
     double mix[4 * STAIR_BLOCK], weight[STAIR_BLOCK], step = plan->passes->step[STAIR_HEAD] * f->lower[0];
     const stair_lattice_points *points = NULL;
-    double matrix[4] = {step, 0, 0, step}, centre[2] = {f->lower[0] * f->offset[0], f->lower[0] * f->offset[1]};
+    double matrix[4] = {step, 0, 0, step},
+           centre[2] = {f->lower[0] * f->offset[0], f->lower[0] * f->offset[1]};
     for (int size = 0, start = 0;; start += STAIR_BLOCK) {
-        int bin = (int)fmin(sqrt(2 * fmax(stair_passes_left(plan->passes, 0), 0)) / plan->passes->step[STAIR_HEAD] * STAIR_LATTICE_FINE, 1e6) + 1;
+        int bin = (int)fmin(sqrt(2 * fmax(stair_passes_left(plan->passes, 0), 0)) /
+                                plan->passes->step[STAIR_HEAD] * STAIR_LATTICE_FINE,
+                            1e6) +
+                  1;
         while (!points || bin > points->bins) {
             if (size == STAIR_LATTICE_SIZES) return false;
             if (!(points = stair_lattice_points_of(2, coset, size++))) return false;
@@ -224,8 +238,12 @@ static bool each_head_node(layered_plan *plan, int coset, bool sum)
         f->fibre.model->ops->fibre_head(&f->fibre, n, f->nodes.u, mix, weight);
         for (int i = 0; i < n; i++) {
             double radius = plan->passes->step[STAIR_HEAD] * points->radius[start + i];
-            int odd = ((int)floor(points->point[start + i]) + (int)floor(points->point[points->stride + start + i])) & 1;
-            head_node head = {.u = {f->nodes.u[i], f->nodes.u[STAIR_BLOCK + i]}, .weight = weight[i], .energy = -0.5 * radius * radius};
+            int odd = ((int)floor(points->point[start + i]) +
+                       (int)floor(points->point[points->stride + start + i])) &
+                      1;
+            head_node head = {.u = {f->nodes.u[i], f->nodes.u[STAIR_BLOCK + i]},
+                              .weight = weight[i],
+                              .energy = -0.5 * radius * radius};
             for (int k = 0; k < 4; k++) head.mix[k] = mix[k * STAIR_BLOCK + i];
             if (sum)
                 add_head_node(plan, &head, coset * STAIR_HALVES + odd * STAIR_HEAD_ODD);
@@ -243,10 +261,18 @@ static bool tabulate(layered_plan *plan, int coset)
     stair_integrand *f = plan->f;
     stair_tail_table *t = &s->table[coset];
     double q = floor(plan->q_low) + 0.5 * coset, r = floor(plan->r_low) + 0.5 * coset;
-    double length = ceil(plan->q_high - q) + 1, rows = ceil(plan->r_high - r) + 1, *nodes = s->nodes + STAIR_TAIL_PAD + coset * 3 * ROOM;
-    if (!(length >= 1 && rows >= 1 && (length + STAIR_TAIL_PAD) * rows <= ROOM - STAIR_TAIL_PAD)) return false;
-    *t = (stair_tail_table){.q = q, .r = r, .length = (int)length, .rows = (int)rows, .stride = (int)length + STAIR_TAIL_PAD,
-                            .a0 = nodes, .a1 = nodes + ROOM, .weight = nodes + 2 * ROOM};
+    double length = ceil(plan->q_high - q) + 1, rows = ceil(plan->r_high - r) + 1,
+           *nodes = s->nodes + STAIR_TAIL_PAD + coset * 3 * ROOM;
+    if (!(length >= 1 && rows >= 1 && (length + STAIR_TAIL_PAD) * rows <= ROOM - STAIR_TAIL_PAD))
+        return false;
+    *t = (stair_tail_table){.q = q,
+                            .r = r,
+                            .length = (int)length,
+                            .rows = (int)rows,
+                            .stride = (int)length + STAIR_TAIL_PAD,
+                            .a0 = nodes,
+                            .a1 = nodes + ROOM,
+                            .weight = nodes + 2 * ROOM};
     t->a0[-1] = FAR;
     t->a1[-1] = t->weight[-1] = 0;
     double *dependent = f->nodes.z + 2 * STAIR_BLOCK, *v = f->nodes.u;
@@ -254,7 +280,8 @@ static bool tabulate(layered_plan *plan, int coset)
         int n = total - from < STAIR_BLOCK ? total - from : STAIR_BLOCK;
         for (int i = 0; i < n; i++) {
             double at_q = t->q + (from + i) % t->stride, at_r = t->r + (from + i) / t->stride;
-            for (int m = 0; m < 2; m++) v[m * STAIR_BLOCK + i] = at_q * plan->along[m] + at_r * plan->across[m];
+            for (int m = 0; m < 2; m++)
+                v[m * STAIR_BLOCK + i] = at_q * plan->along[m] + at_r * plan->across[m];
         }
         f->fibre.model->ops->fibre_tail(&f->fibre, f->chart, n, v, f->nodes.z, f->nodes.weight);
         for (int i = 0; i < n; i++) {
@@ -292,21 +319,27 @@ static bool sum_all(stair_passes *passes)
     layered_plan *plan = passes->user;
     double step = passes->step[STAIR_HEAD] * plan->f->lower[0];
     if (!lay_tail(plan)) return false;
-    passes->cell = step * step / COSETS * fabs(plan->along[0] * plan->across[1] - plan->along[1] * plan->across[0]);
+    passes->cell =
+        step * step / COSETS * fabs(plan->along[0] * plan->across[1] - plan->along[1] * plan->across[0]);
     for (int c = 0; c < COSETS; c++)
         if (!each_head_node(plan, c, true)) return false;
     return true;
 }
 
-stair_rule_result stair_rule_layered(stair_worker *w, const stair_channel_options *options, stair_posterior *out)
+stair_rule_result stair_rule_layered(stair_worker *w, const stair_channel_options *options,
+                                     stair_posterior *out)
 {
     stair_rule_result result = {.error = INFINITY};
     double fine = 1 / sqrt(-log(fmin(options->precision, 1e-2)));
     if (options->precision < FINEST) return result;
     if (!w->layered && !(w->layered = create())) return result;
     layered_plan plan = {.f = &w->f, .s = w->layered};
-    stair_passes passes = {.w = w, .lattices = 2, .step = {HEAD_STEP * fine, TAIL_STEP * fine}, .sum = sum_all,
-                           .user = &plan, .budget = w->f.visited + CHEAP * options->max_nodes};
+    stair_passes passes = {.w = w,
+                           .lattices = 2,
+                           .step = {HEAD_STEP * fine, TAIL_STEP * fine},
+                           .sum = sum_all,
+                           .user = &plan,
+                           .budget = w->f.visited + CHEAP * options->max_nodes};
     plan.passes = &passes;
     w->f.fibre.brief = true;
     result.error = stair_passes_run(&passes, options, out);

@@ -1,4 +1,5 @@
-/* Sums over a table of the tail of a fibre, one for each node of its head: what layered.c asks of its kernel. */
+/* Sums over a table of the tail of a fibre, one for each node of its head: what layered.c asks of its kernel.
+ */
 #ifndef STAIR_CHANNEL_LAYERED_H
 #define STAIR_CHANNEL_LAYERED_H
 
@@ -19,13 +20,27 @@ typedef struct {
     double constant, r_r, r_rr, q_0, q_r, q_qq;
     double g00, g01, g11;
     double a0_0, a0_r, a0_q, a1_0, a1_r, a1_q;
-    double edge_0, edge_r, edge_rr, edge_q, edge_qr; /* q^2 + 2 (edge_q + edge_qr r) q + edge_0 + 2 edge_r r + edge_rr r^2 */
+    double edge_0, edge_r, edge_rr, edge_q,
+        edge_qr; /* q^2 + 2 (edge_q + edge_qr r) q + edge_0 + 2 edge_r r + edge_rr r^2 */
 } stair_tail_form;
 
 /* Sums of weight (exp(plus) +- exp(minus)) times the monomials of (q, r, a). */
 enum {
-    TAIL_1, TAIL_Q, TAIL_R, TAIL_QQ, TAIL_QR, TAIL_RR, TAIL_A00, TAIL_A01, TAIL_A11, /* with + */
-    TAIL_A0, TAIL_A1, TAIL_QA0, TAIL_QA1, TAIL_RA0, TAIL_RA1,                        /* with - */
+    TAIL_1,
+    TAIL_Q,
+    TAIL_R,
+    TAIL_QQ,
+    TAIL_QR,
+    TAIL_RR,
+    TAIL_A00,
+    TAIL_A01,
+    TAIL_A11, /* with + */
+    TAIL_A0,
+    TAIL_A1,
+    TAIL_QA0,
+    TAIL_QA1,
+    TAIL_RA0,
+    TAIL_RA1, /* with - */
     TAIL_SUMS
 };
 

@@ -15,7 +15,7 @@
 #include "channel/pilot.h"
 #include "core/matrix.h"
 
-#define DAMPINGS   8    /* trial steps per iteration: one group of lanes */
+#define DAMPINGS   8 /* trial steps per iteration: one group of lanes */
 #define ITERATIONS 24
 #define FULL_STEPS 14
 #define STRIDE     0.4  /* longest full step, in prior standard deviations */
@@ -23,16 +23,18 @@
 #define FAINT      20.0 /* this far below the floor there is nothing to gain */
 #define CLOSE      0.1  /* a full step below this many standard deviations is the last */
 #define STARTS     48
-#define SCATTERED  10   /* starts from scattered points */
-#define RING       4    /* starts around each mode, on two circles */
+#define SCATTERED  10 /* starts from scattered points */
+#define RING       4  /* starts around each mode, on two circles */
 
 stair_status stair_modes_create(stair_context *context, const stair_integrand *f, stair_modes *modes)
 {
     const stair_model *model = f->fibre.model;
-    size_t most = (size_t)(model->info.output_noisy ? f->size : model->fibre_dim), each = most + 2 * most * most;
+    size_t most = (size_t)(model->info.output_noisy ? f->size : model->fibre_dim),
+           each = most + 2 * most * most;
     modes->count = 0;
     size_t rows = (size_t)f->size + (model->info.output_noisy ? (size_t)model->info.label_size : 0);
-    modes->memory = malloc(sizeof(double) * (each * STAIR_MOST_MODES + 2 * most * STAIR_PILOT_MOST + most * rows + 1));
+    modes->memory =
+        malloc(sizeof(double) * (each * STAIR_MOST_MODES + 2 * most * STAIR_PILOT_MOST + most * rows + 1));
     if (!modes->memory) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
     for (size_t k = 0; k < STAIR_MOST_MODES; k++) {
         modes->mode[k].u = modes->memory + each * k;
@@ -101,11 +103,13 @@ static void linearise(stair_integrand *f, stair_mode *mode, double *gradient)
         for (int r = 0; r < rows; r++) centre[r] = residual(f, mode->sign, r, 0);
         for (int k = from; k < from + many; k++) {
             int up = 1 + 2 * (k - from), down = up + 1;
-            double w0 = log(f->nodes.weight[0]), w1 = log(f->nodes.weight[up]), w2 = log(f->nodes.weight[down]);
+            double w0 = log(f->nodes.weight[0]), w1 = log(f->nodes.weight[up]),
+                   w2 = log(f->nodes.weight[down]);
             log_weight_slope[k] = (w1 - w2) / (2 * step[k]);
             bend[k] = fmax(0, -(w1 - 2 * w0 + w2) / (step[k] * step[k]));
             for (int r = 0; r < rows; r++)
-                jacobian[k * rows + r] = (residual(f, mode->sign, r, up) - residual(f, mode->sign, r, down)) / (2 * step[k]);
+                jacobian[k * rows + r] =
+                    (residual(f, mode->sign, r, up) - residual(f, mode->sign, r, down)) / (2 * step[k]);
         }
     }
     for (int i = 0; i < dim; i++) {
@@ -121,17 +125,20 @@ static void linearise(stair_integrand *f, stair_mode *mode, double *gradient)
     }
 }
 
-static bool damped_step(int dim, const double *precision, const double *gradient, double damping, double *step)
+static bool damped_step(int dim, const double *precision, const double *gradient, double damping,
+                        double *step)
 {
     if (dim == 2) { /* the usual case, in closed form */
-        double a = precision[0] * (1 + damping), b = precision[1], c = precision[3] * (1 + damping), det = a * c - b * b;
+        double a = precision[0] * (1 + damping), b = precision[1], c = precision[3] * (1 + damping),
+               det = a * c - b * b;
         step[0] = -(c * gradient[0] - b * gradient[1]) / det;
         step[1] = -(a * gradient[1] - b * gradient[0]) / det;
         return det > 1e-14 * a * c;
     }
     double matrix[STAIR_MAX_DIM * STAIR_MAX_DIM];
     for (int i = 0; i < dim; i++) {
-        for (int j = 0; j < dim; j++) matrix[i * dim + j] = precision[i * dim + j] * (i == j ? 1 + damping : 1);
+        for (int j = 0; j < dim; j++)
+            matrix[i * dim + j] = precision[i * dim + j] * (i == j ? 1 + damping : 1);
         step[i] = -gradient[i];
     }
     return stair_matrix_solve(dim, matrix, 1, step, NULL);
@@ -174,7 +181,8 @@ static bool settle(stair_integrand *f, stair_mode *mode)
     for (int i = 0; i < dim; i++) /* inverse = whiten^T whiten */
         for (int j = 0; j < dim; j++) {
             covariance[i * dim + j] = 0;
-            for (int k = 0; k < dim; k++) covariance[i * dim + j] += mode->lower[k * dim + i] * mode->lower[k * dim + j];
+            for (int k = 0; k < dim; k++)
+                covariance[i * dim + j] += mode->lower[k * dim + i] * mode->lower[k * dim + j];
         }
     if (!stair_matrix_cholesky(dim, covariance, mode->lower)) return false;
     mode->log_mass = mode->value - half_logdet + 0.5 * dim * log(tau);
@@ -183,8 +191,8 @@ static bool settle(stair_integrand *f, stair_mode *mode)
 
 typedef enum { SETTLED, ASTRAY, HOPELESS } follow_end;
 
-/* Full Gauss-Newton steps.  Hopeless: even if x were straight from here, the top would be far below `floor`, and by the
- * part `bent` of the way from here, so that no bend of x will help. */
+/* Full Gauss-Newton steps.  Hopeless: even if x were straight from here, the top would be far below `floor`,
+ * and by the part `bent` of the way from here, so that no bend of x will help. */
 static follow_end follow(stair_integrand *f, stair_mode *mode, double floor, double bent, double *gradient)
 {
     for (int t = 0; t < FULL_STEPS; t++) {
@@ -206,7 +214,8 @@ static follow_end follow(stair_integrand *f, stair_mode *mode, double floor, dou
 }
 
 /* False when there is no proper maximum, or none above `floor`. */
-static bool climb(stair_integrand *f, const double *start, int sign, double floor, double bent, stair_mode *mode)
+static bool climb(stair_integrand *f, const double *start, int sign, double floor, double bent,
+                  stair_mode *mode)
 {
     double gradient[STAIR_MAX_DIM];
     mode->sign = sign;
@@ -230,7 +239,8 @@ typedef struct {
 } pilot_point;
 
 /* Inserts into a list of the best starts, dropping those close to a better one. */
-static void keep_start(pilot_point *starts, int *count, int dim, const double *t, double value, int sign, double apart)
+static void keep_start(pilot_point *starts, int *count, int dim, const double *t, double value, int sign,
+                       double apart)
 {
     int place = *count;
     for (int s = 0; s < *count; s++) {
@@ -292,7 +302,9 @@ static int scattered_starts(stair_integrand *f, pilot_point *starts, stair_modes
 static bool known(const stair_modes *modes, int dim, const stair_mode *candidate)
 {
     for (int k = 0; k < modes->count; k++)
-        if (modes->mode[k].sign == candidate->sign && stair_mode_distance2(dim, &modes->mode[k], candidate->u) < 0.25) return true;
+        if (modes->mode[k].sign == candidate->sign &&
+            stair_mode_distance2(dim, &modes->mode[k], candidate->u) < 0.25)
+            return true;
     return false;
 }
 
@@ -311,10 +323,12 @@ static void rank_modes(stair_modes *modes, double cutoff)
     while (kept < modes->count && modes->mode[kept].log_mass > modes->mode[0].log_mass - cutoff) kept++;
     modes->count = kept;
     for (int i = 0; i < kept; i++) total += exp(modes->mode[i].log_mass - modes->mode[0].log_mass);
-    for (int i = 0; i < kept; i++) modes->mode[i].share = exp(modes->mode[i].log_mass - modes->mode[0].log_mass) / total;
+    for (int i = 0; i < kept; i++)
+        modes->mode[i].share = exp(modes->mode[i].log_mass - modes->mode[0].log_mass) / total;
 }
 
-static void try_start(stair_integrand *f, const double *u, int sign, double cutoff, double bent, stair_modes *modes)
+static void try_start(stair_integrand *f, const double *u, int sign, double cutoff, double bent,
+                      stair_modes *modes)
 {
     double best = -INFINITY;
     if (modes->count == STAIR_MOST_MODES) return;
@@ -328,7 +342,8 @@ static void try_ring(stair_integrand *f, const stair_mode *mode, double cutoff, 
 {
     for (int i = 0; i < 2 * RING; i++) {
         double radius = i < RING ? 0.25 : 0.5, angle = 2 * M_PI * (i % RING + (i < RING ? 0 : 0.5)) / RING;
-        double u[2] = {mode->u[0] + radius * stair_prior_scale(f, 0) * cos(angle), mode->u[1] + radius * stair_prior_scale(f, 1) * sin(angle)};
+        double u[2] = {mode->u[0] + radius * stair_prior_scale(f, 0) * cos(angle),
+                       mode->u[1] + radius * stair_prior_scale(f, 1) * sin(angle)};
         try_start(f, u, mode->sign, cutoff, BENT, modes);
     }
 }
@@ -365,7 +380,8 @@ static void climb_all(stair_integrand *f, double cutoff, stair_modes *modes)
     }
     for (int k = 0, found = modes->count; k < found; k++) try_images(f, &modes->mode[k], cutoff, modes);
     rank_modes(modes, cutoff);
-    for (int k = 0, found = modes->count; k < found && stair_pilot_is_grid(f); k++) try_ring(f, &modes->mode[k], cutoff, modes);
+    for (int k = 0, found = modes->count; k < found && stair_pilot_is_grid(f); k++)
+        try_ring(f, &modes->mode[k], cutoff, modes);
     rank_modes(modes, cutoff);
 }
 
@@ -381,8 +397,8 @@ static bool on_border(int side, int i)
     return row == 0 || column == 0 || row == side - 1 || column == side - 1;
 }
 
-/* Whether the weaker sign has a visible mode that the pilot did not see: far out in the prior, but fitting the
- * label so well that it counts. */
+/* Whether the weaker sign has a visible mode that the pilot did not see: far out in the prior, but fitting
+ * the label so well that it counts. */
 static bool has_hidden_mode(stair_integrand *f, double cutoff, stair_modes *modes)
 {
     int best[2] = {0, 0};
@@ -395,7 +411,8 @@ static bool has_hidden_mode(stair_integrand *f, double cutoff, stair_modes *mode
     double floor = tops[1 - weaker] - cutoff;
     stair_mode *mode = &modes->mode[modes->count];
     if (tops[weaker] > floor) return false; /* in sight */
-    if (stair_pilot_is_grid(f) && !on_border(modes->side, best[weaker])) return false; /* its mode is in the window, and below the floor */
+    if (stair_pilot_is_grid(f) && !on_border(modes->side, best[weaker]))
+        return false; /* its mode is in the window, and below the floor */
     double start[STAIR_MAX_DIM];
     stair_pilot_point(f->dim, modes->pilot, best[weaker], start);
     if (!climb(f, start, weaker ? -1 : 1, floor, BENT, mode)) return false;
@@ -405,5 +422,6 @@ static bool has_hidden_mode(stair_integrand *f, double cutoff, stair_modes *mode
 void stair_modes_frame(stair_integrand *f, double cutoff, stair_modes *modes)
 {
     stair_pilot_look(f, cutoff, modes);
-    if (modes->stiff || !stair_pilot_moments(f, modes) || has_hidden_mode(f, cutoff, modes)) climb_all(f, cutoff, modes);
+    if (modes->stiff || !stair_pilot_moments(f, modes) || has_hidden_mode(f, cutoff, modes))
+        climb_all(f, cutoff, modes);
 }

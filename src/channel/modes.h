@@ -23,13 +23,13 @@ typedef struct {
 
 typedef struct {
     int count;
-    int side;                        /* of the grid in two dimensions */
-    int pilots;                      /* points of the first look, */
-    double *pilot;                   /* (dim, STAIR_PILOT_MOST): their coordinates u, */
-    double *pilot_t;                 /* (dim, STAIR_PILOT_MOST): the same, whitened by the prior, */
-    double pilot_value[STAIR_PILOT_MOST]; /* the exponent there, the larger of both signs, */
+    int side;                               /* of the grid in two dimensions */
+    int pilots;                             /* points of the first look, */
+    double *pilot;                          /* (dim, STAIR_PILOT_MOST): their coordinates u, */
+    double *pilot_t;                        /* (dim, STAIR_PILOT_MOST): the same, whitened by the prior, */
+    double pilot_value[STAIR_PILOT_MOST];   /* the exponent there, the larger of both signs, */
     double pilot_sign[2][STAIR_PILOT_MOST]; /* that of each sign, */
-    double pilot_mass[STAIR_PILOT_MOST];  /* and the integrand itself */
+    double pilot_mass[STAIR_PILOT_MOST];    /* and the integrand itself */
     bool stiff; /* the integrand changes too fast for the pilot to have seen its shape */
     stair_mode mode[STAIR_MOST_MODES];
     double *memory;

@@ -9,27 +9,32 @@
 #include "core/isa.h"
 #include "core/matrix.h"
 
-STAIR_HOT_TABLE(double, stair_block_energies, (const stair_channel_shape *s, int n, const stair_nodes *nodes));
+STAIR_HOT_TABLE(double, stair_block_energies,
+                (const stair_channel_shape *s, int n, const stair_nodes *nodes));
 STAIR_HOT_TABLE(void, stair_block_add,
-                (const stair_channel_shape *s, int n, const stair_nodes *nodes, const double *bias, double top,
-                 const double *origin, double *accumulators));
+                (const stair_channel_shape *s, int n, const stair_nodes *nodes, const double *bias,
+                 double top, const double *origin, double *accumulators));
 
 STAIR_HOT_TABLE(int, stair_block_accumulate,
                 (const stair_channel_shape *s, int n, const stair_nodes *nodes, double top, double threshold,
                  const double *origin, double *accumulators));
 
 STAIR_HOT_TABLE(void, stair_block_affine,
-                (int dim, const double *matrix, const double *centre, const double *normal, size_t stride, double *u));
+                (int dim, const double *matrix, const double *centre, const double *normal, size_t stride,
+                 double *u));
 STAIR_HOT_TABLE(void, stair_block_shift, (int n, const double *u, double by, double *at));
 STAIR_HOT_TABLE(void, stair_block_mass,
-                (int n, const double *plus, const double *minus, double top, const double *weight, double *mass));
+                (int n, const double *plus, const double *minus, double top, const double *weight,
+                 double *mass));
 
-void stair_affine(int dim, const double *matrix, const double *centre, const double *points, size_t stride, double *u)
+void stair_affine(int dim, const double *matrix, const double *centre, const double *points, size_t stride,
+                  double *u)
 {
     stair_block_affine_table[stair_isa()](dim, matrix, centre, points, stride, u);
 }
 
-void stair_mass(int n, const double *plus, const double *minus, double top, const double *weight, double *mass)
+void stair_mass(int n, const double *plus, const double *minus, double top, const double *weight,
+                double *mass)
 {
     stair_block_mass_table[stair_isa()](n, plus, minus, top, weight, mass);
 }
@@ -42,7 +47,8 @@ stair_status stair_integrand_create(stair_context *context, const stair_model *m
     f->size = size;
     f->count = 1 + size + size * (size + 1) / 2;
     size_t small = (size_t)(2 * p * p + 4 * size), block = STAIR_BLOCK;
-    size_t doubles = (small + 7) / 8 * 8 + block * (size_t)(2 * STAIR_MAX_DIM + size + residuals + 2 * size + 3) +
+    size_t doubles = (small + 7) / 8 * 8 +
+                     block * (size_t)(2 * STAIR_MAX_DIM + size + residuals + 2 * size + 3) +
                      8 * (size_t)(f->count + 4 * size);
     STAIR_TRY(stair_fibre_create(context, model, &f->fibre));
     double *memory = aligned_alloc(64, doubles * sizeof(double));
@@ -66,7 +72,8 @@ stair_status stair_integrand_create(stair_context *context, const stair_model *m
     f->origin = f->offset + size;
     f->shift = f->origin + size;
     f->mean = f->shift + size;
-    f->shape = (stair_channel_shape){.rows = p, .tokens = m, .whiten = f->whiten, .offset = f->offset, .shift = f->shift};
+    f->shape = (stair_channel_shape){
+        .rows = p, .tokens = m, .whiten = f->whiten, .offset = f->offset, .shift = f->shift};
     return STAIR_OK;
 }
 
@@ -109,7 +116,8 @@ static void map_nodes(stair_integrand *f, int n)
     int free = f->shape.free_rows * f->shape.tokens;
     for (int k = 0; k < f->dim; k++) {
         size_t row = (size_t)k * STAIR_BLOCK;
-        stair_block_shift_table[stair_isa()](n, f->nodes.u + row, k < free ? f->mean[k] : 0, f->nodes.at + row);
+        stair_block_shift_table[stair_isa()](n, f->nodes.u + row, k < free ? f->mean[k] : 0,
+                                             f->nodes.at + row);
     }
     f->visited += n;
     stair_fibre_map(&f->fibre, f->chart, n, f->nodes.at, f->nodes.z, f->nodes.weight);
@@ -166,7 +174,9 @@ static int accumulate_in_two(stair_integrand *f, int n, double cutoff, stair_mom
     double threshold = fmax(top, moments->top) - cutoff;
     int last = n - 1;
     if (top < threshold) return -1;
-    while (last >= 0 && f->nodes.plus[last] < threshold && !(f->shape.mirrored && f->nodes.minus[last] >= threshold)) last--;
+    while (last >= 0 && f->nodes.plus[last] < threshold &&
+           !(f->shape.mirrored && f->nodes.minus[last] >= threshold))
+        last--;
     stair_integrand_add(f, n, NULL, top, moments);
     return last;
 }
@@ -184,8 +194,8 @@ int stair_integrand_accumulate(stair_integrand *f, int n, double cutoff, stair_m
     map_nodes(f, n);
     int last = -2;
     if (f->pending == moments)
-        last = stair_block_accumulate_table[stair_isa()](&f->shape, n, &f->nodes, moments->top, moments->top - cutoff,
-                                                         f->origin, f->lanes);
+        last = stair_block_accumulate_table[stair_isa()](&f->shape, n, &f->nodes, moments->top,
+                                                         moments->top - cutoff, f->origin, f->lanes);
     return last == -2 ? accumulate_in_two(f, n, cutoff, moments) : last;
 }
 
@@ -232,7 +242,8 @@ void stair_moments_finish(stair_integrand *f, const stair_moments *moments, stai
         for (int i = 0; i < size; i++) {
             for (int j = 0; j < size; j++) column[j] = pass ? out->dg[j * size + i] : out->dg[i * size + j];
             unwhiten(f, column, half);
-            for (int j = 0; j < size; j++) *(pass ? &out->dg[j * size + i] : &out->dg[i * size + j]) = half[j];
+            for (int j = 0; j < size; j++)
+                *(pass ? &out->dg[j * size + i] : &out->dg[i * size + j]) = half[j];
         }
     for (int i = 0; i < size; i++)
         for (int j = 0; j < i; j++) {
@@ -293,7 +304,8 @@ double stair_integrand_rounding(const stair_integrand *f)
     int p = f->shape.rows, free = f->shape.free_rows;
     double largest = 1, steep = 0;
     for (int i = 0; i < f->size; i++) largest = fmax(largest, fabs(f->shift[i]));
-    for (int i = free * p; i < p * p; i++) steep += f->whiten[i] * f->whiten[i]; /* the free rows cancel nothing */
+    for (int i = free * p; i < p * p; i++)
+        steep += f->whiten[i] * f->whiten[i]; /* the free rows cancel nothing */
     return 4e-16 * (1 + sqrt(steep) + 2 * largest);
 }
 

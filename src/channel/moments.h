@@ -18,19 +18,21 @@ typedef struct {
     bool mirrored;
     const double *whiten; /* (P, P) lower: L^{-1} */
     const double *offset; /* (P, M): L^{-1} omega */
-    const double *shift;  /* (P, M): what is left of it when free rows are counted from their mean: zero in those */
+    const double
+        *shift; /* (P, M): what is left of it when free rows are counted from their mean: zero in those */
 } stair_channel_shape;
 
 /* One block of nodes on its way: structure of arrays, STAIR_BLOCK wide, one allocation. */
 typedef struct {
-    double *u;      /* (dim): set by the rule, free rows counted from their prior mean, so that a small V costs no digits */
-    double *at;     /* (dim): the same counted from zero, what the fibre is asked for */
-    double *z;      /* (P*M + residuals): dependent rows and residuals, set by the fibre */
+    double *u;  /* (dim): set by the rule, free rows counted from their prior mean, so that a small V costs no
+                   digits */
+    double *at; /* (dim): the same counted from zero, what the fibre is asked for */
+    double *z;  /* (P*M + residuals): dependent rows and residuals, set by the fibre */
     double *weight; /* set by the fibre; a rule may scale it */
     double *a;      /* (P*M): x = a + b, mirror a - b */
     double *b;
-    double *plus;   /* E of x = a + b */
-    double *minus;  /* E of x = a - b, when mirrored */
+    double *plus;  /* E of x = a + b */
+    double *minus; /* E of x = a - b, when mirrored */
 } stair_nodes;
 
 /* The integrand of one sample, owned by one thread. */
@@ -38,12 +40,12 @@ typedef struct {
     stair_fibre fibre;
     stair_channel_shape shape;
     int chart;
-    int dim, size;   /* coordinates; P*M */
-    int count;       /* numbers in a stair_moments: 1 + size + size (size + 1) / 2 */
+    int dim, size;                            /* coordinates; P*M */
+    int count;                                /* numbers in a stair_moments: 1 + size + size (size + 1) / 2 */
     double *whiten, *offset, *lower, *origin; /* (P,P) (P*M) (P,P) (P*M) */
     double *shift, *mean;                     /* (P*M) (P*M): as in the shape; omega */
     double half_logdet;
-    double *lanes;   /* accumulators of the kernel, stair_isa_lanes() per sum, */
+    double *lanes;                 /* accumulators of the kernel, stair_isa_lanes() per sum, */
     struct stair_moments *pending; /* not yet added to these moments */
     stair_nodes nodes;
     int64_t visited; /* nodes evaluated so far */
@@ -61,9 +63,12 @@ void stair_integrand_destroy(stair_integrand *f);
 bool stair_integrand_set(stair_integrand *f, const double *omega, const double *cov);
 
 /* u (dim, STAIR_BLOCK) = centre + matrix points, one block; points (dim, stride) */
-void stair_affine(int dim, const double *matrix, const double *centre, const double *points, size_t stride, double *u);
-/* mass = weight (exp(plus - top) + exp(minus - top)); minus may be NULL.  Arrays have room for whole lanes. */
-void stair_mass(int n, const double *plus, const double *minus, double top, const double *weight, double *mass);
+void stair_affine(int dim, const double *matrix, const double *centre, const double *points, size_t stride,
+                  double *u);
+/* mass = weight (exp(plus - top) + exp(minus - top)); minus may be NULL.  Arrays have room for whole lanes.
+ */
+void stair_mass(int n, const double *plus, const double *minus, double top, const double *weight,
+                double *mass);
 
 /* Energies of the first n nodes of f->nodes.u; returns their largest. */
 double stair_integrand_energies(stair_integrand *f, int n);
@@ -84,7 +89,8 @@ void stair_integrand_flush(stair_integrand *f);
 
 void stair_moments_clear(stair_integrand *f, stair_moments *moments);
 /* into += exp(log_scale) from */
-void stair_moments_merge(stair_integrand *f, stair_moments *into, const stair_moments *from, double log_scale);
+void stair_moments_merge(stair_integrand *f, stair_moments *into, const stair_moments *from,
+                         double log_scale);
 
 /* What the channel returns, from moments whose mass is the integral over u. */
 typedef struct {

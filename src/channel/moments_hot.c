@@ -4,15 +4,15 @@
 #include "channel/moments.h"
 
 double STAIR_HOT(stair_block_energies)(const stair_channel_shape *s, int n, const stair_nodes *nodes);
-void STAIR_HOT(stair_block_add)(const stair_channel_shape *s, int n, const stair_nodes *nodes, const double *bias,
-                                double top, const double *origin, double *accumulators);
+void STAIR_HOT(stair_block_add)(const stair_channel_shape *s, int n, const stair_nodes *nodes,
+                                const double *bias, double top, const double *origin, double *accumulators);
 
 #define FAINT 4.0 /* nodes this far below the threshold of visibility are not worth adding */
 
 #define ROW(array, k) ((array) + (size_t)(k)*STAIR_BLOCK + at)
 
-LANES_INLINE lanes energies(const stair_channel_shape *s, const int rows, const int m, const int free_rows, int at,
-                            const stair_nodes *nodes)
+LANES_INLINE lanes energies(const stair_channel_shape *s, const int rows, const int m, const int free_rows,
+                            int at, const stair_nodes *nodes)
 {
     lanes square = lanes_set(0), up = lanes_set(0), down = lanes_set(0);
     for (int p = 0; p < rows; p++)
@@ -62,12 +62,13 @@ double STAIR_HOT(stair_block_energies)(const stair_channel_shape *s, int n, cons
 
 /* acc: mass, x (size), x x^T (size (size+1)/2), as lanes.  Free rows are the same in x and its
  * mirror, so their moments need the summed weight only. */
-LANES_INLINE void add(const stair_channel_shape *s, const int rows, const int m, const int free_rows, int at, int n,
-                      const stair_nodes *nodes, const double *bias, double top, const double *origin, lanes *acc,
-                      lanes *up, lanes *down, lanes *up_w, lanes *down_w)
+LANES_INLINE void add(const stair_channel_shape *s, const int rows, const int m, const int free_rows, int at,
+                      int n, const stair_nodes *nodes, const double *bias, double top, const double *origin,
+                      lanes *acc, lanes *up, lanes *down, lanes *up_w, lanes *down_w)
 {
     const int size = rows * m, free_size = free_rows * m;
-    lanes shift = (bias ? lanes_load(bias + at) : lanes_set(0)) - top, weight = lanes_load(nodes->weight + at);
+    lanes shift = (bias ? lanes_load(bias + at) : lanes_set(0)) - top,
+          weight = lanes_load(nodes->weight + at);
     if (n - at < LANES) weight = lanes_first(n - at, weight, lanes_set(0));
     lanes w_up = weight * lanes_exp(lanes_load(nodes->plus + at) + shift), w_down = lanes_set(0);
     if (s->mirrored) w_down = weight * lanes_exp(lanes_load(nodes->minus + at) + shift);
@@ -89,18 +90,20 @@ LANES_INLINE void add(const stair_channel_shape *s, const int rows, const int m,
     for (int i = 0, k = 1 + size; i < size; i++) {
         lanes total = i < free_size ? up_w[i] : up_w[i] + down_w[i];
         acc[1 + i] += total;
-        for (int j = 0; j <= i; j++, k++) acc[k] += j < free_size ? total * up[j] : up_w[i] * up[j] + down_w[i] * down[j];
+        for (int j = 0; j <= i; j++, k++)
+            acc[k] += j < free_size ? total * up[j] : up_w[i] * up[j] + down_w[i] * down[j];
     }
 }
 
-void STAIR_HOT(stair_block_add)(const stair_channel_shape *s, int n, const stair_nodes *nodes, const double *bias,
-                                double top, const double *origin, double *accumulators)
+void STAIR_HOT(stair_block_add)(const stair_channel_shape *s, int n, const stair_nodes *nodes,
+                                const double *bias, double top, const double *origin, double *accumulators)
 {
     lanes *acc = (lanes *)(void *)accumulators;
     if (s->rows == 2 && s->tokens == 2 && s->free_rows == 1) {
         lanes local[15], up[4], down[4], up_w[4], down_w[4];
         for (int k = 0; k < 15; k++) local[k] = acc[k];
-        for (int at = 0; at < n; at += LANES) add(s, 2, 2, 1, at, n, nodes, bias, top, origin, local, up, down, up_w, down_w);
+        for (int at = 0; at < n; at += LANES)
+            add(s, 2, 2, 1, at, n, nodes, bias, top, origin, local, up, down, up_w, down_w);
         for (int k = 0; k < 15; k++) acc[k] = local[k];
         return;
     }
@@ -110,13 +113,16 @@ void STAIR_HOT(stair_block_add)(const stair_channel_shape *s, int n, const stair
         if (s->rows == 3 && s->tokens == 2 && s->free_rows == 2)
             add(s, 3, 2, 2, at, n, nodes, bias, top, origin, acc, up, down, up_w, down_w);
         else
-            add(s, s->rows, s->tokens, s->free_rows, at, n, nodes, bias, top, origin, acc, up, down, up_w, down_w);
+            add(s, s->rows, s->tokens, s->free_rows, at, n, nodes, bias, top, origin, acc, up, down, up_w,
+                down_w);
     }
 }
 
-void STAIR_HOT(stair_block_mass)(int n, const double *plus, const double *minus, double top, const double *weight, double *mass);
+void STAIR_HOT(stair_block_mass)(int n, const double *plus, const double *minus, double top,
+                                 const double *weight, double *mass);
 
-void STAIR_HOT(stair_block_mass)(int n, const double *plus, const double *minus, double top, const double *weight, double *mass)
+void STAIR_HOT(stair_block_mass)(int n, const double *plus, const double *minus, double top,
+                                 const double *weight, double *mass)
 {
     for (int at = 0; at < n; at += LANES) {
         lanes sum = lanes_exp(lanes_load(plus + at) - top);
@@ -125,12 +131,14 @@ void STAIR_HOT(stair_block_mass)(int n, const double *plus, const double *minus,
     }
 }
 
-int STAIR_HOT(stair_block_accumulate)(const stair_channel_shape *s, int n, const stair_nodes *nodes, double top,
-                                      double threshold, const double *origin, double *accumulators);
+int STAIR_HOT(stair_block_accumulate)(const stair_channel_shape *s, int n, const stair_nodes *nodes,
+                                      double top, double threshold, const double *origin,
+                                      double *accumulators);
 
 /* Energies and sums in one pass, nothing stored in between: for sizes that fit the registers. */
-LANES_INLINE int accumulate(const stair_channel_shape *s, const int rows, const int m, const int free_rows, int n,
-                            const stair_nodes *nodes, double top, double threshold, const double *origin, lanes *acc)
+LANES_INLINE int accumulate(const stair_channel_shape *s, const int rows, const int m, const int free_rows,
+                            int n, const stair_nodes *nodes, double top, double threshold,
+                            const double *origin, lanes *acc)
 {
     const int size = rows * m, free_size = free_rows * m;
     int last = -1;
@@ -154,7 +162,8 @@ LANES_INLINE int accumulate(const stair_channel_shape *s, const int rows, const 
                     down += y[p * m + t] * y[p * m + t];
                 }
             }
-        lanes plus = -0.5 * (square + up), minus = -0.5 * (square + down), weight = lanes_load(nodes->weight + at);
+        lanes plus = -0.5 * (square + up), minus = -0.5 * (square + down),
+              weight = lanes_load(nodes->weight + at);
         if (n - at < LANES) {
             weight = lanes_first(n - at, weight, lanes_set(0));
             plus = lanes_first(n - at, plus, lanes_set(-1e300));
@@ -162,7 +171,8 @@ LANES_INLINE int accumulate(const stair_channel_shape *s, const int rows, const 
         }
         lanes high = s->mirrored ? lanes_max(plus, minus) : plus;
         if (lanes_any(high > threshold)) last = at + LANES - 1 < n ? at + LANES - 1 : n - 1;
-        int up_counts = lanes_any(plus > threshold - FAINT), down_counts = s->mirrored && lanes_any(minus > threshold - FAINT);
+        int up_counts = lanes_any(plus > threshold - FAINT),
+            down_counts = s->mirrored && lanes_any(minus > threshold - FAINT);
         if (!up_counts && !down_counts) continue;
         if (!up_counts || !down_counts) {
             lanes w = weight * lanes_exp((up_counts ? plus : minus) - top), weighted[6];
@@ -178,7 +188,8 @@ LANES_INLINE int accumulate(const stair_channel_shape *s, const int rows, const 
             continue;
         }
         /* even and odd in the mirror: sums of t and v stand for those of both signs */
-        lanes w_up = weight * lanes_exp(plus - top), w_down = weight * lanes_exp(minus - top), both = w_up + w_down, gap = w_up - w_down;
+        lanes w_up = weight * lanes_exp(plus - top), w_down = weight * lanes_exp(minus - top),
+              both = w_up + w_down, gap = w_up - w_down;
         lanes t[6], v[6], half[6];
         acc[0] += both;
         for (int i = 0; i < size; i++) {
@@ -194,7 +205,8 @@ LANES_INLINE int accumulate(const stair_channel_shape *s, const int rows, const 
         }
         for (int i = 0, k = 1 + size; i < size; i++) {
             acc[1 + i] += t[i];
-            for (int j = 0; j <= i; j++, k++) acc[k] += j < free_size ? t[i] * x[j] : t[i] * x[j] + v[i] * half[j];
+            for (int j = 0; j <= i; j++, k++)
+                acc[k] += j < free_size ? t[i] * x[j] : t[i] * x[j] + v[i] * half[j];
         }
     }
     return last;
@@ -202,11 +214,13 @@ LANES_INLINE int accumulate(const stair_channel_shape *s, const int rows, const 
 
 /* Index of the last node above the threshold (in groups of lanes), -1 if none; -2 when the size has no
  * fused pass and nothing was done. */
-int STAIR_HOT(stair_block_accumulate)(const stair_channel_shape *s, int n, const stair_nodes *nodes, double top,
-                                      double threshold, const double *origin, double *accumulators)
+int STAIR_HOT(stair_block_accumulate)(const stair_channel_shape *s, int n, const stair_nodes *nodes,
+                                      double top, double threshold, const double *origin,
+                                      double *accumulators)
 {
     lanes *acc = (lanes *)(void *)accumulators;
-    if (s->residuals || s->tokens != 2 || s->rows - s->free_rows != 1 || s->rows > 3 || s->rows < 2) return -2;
+    if (s->residuals || s->tokens != 2 || s->rows - s->free_rows != 1 || s->rows > 3 || s->rows < 2)
+        return -2;
     lanes local[28];
     int count = s->rows == 2 ? 15 : 28, last;
     for (int k = 0; k < count; k++) local[k] = acc[k];

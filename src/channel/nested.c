@@ -15,38 +15,43 @@
 
 #include "channel/rules.h"
 
-#define SCAN       32  /* points of the first look at a line */
-#define PEAKS      6
-#define HOPELESS   20.0 /* below the cut, and by a good part of where it starts: then no bend of x will help */
+#define SCAN  32 /* points of the first look at a line */
+#define PEAKS 6
+#define HOPELESS                                                                                             \
+    20.0               /* below the cut, and by a good part of where it starts: then no bend of x will help  \
+                        */
 #define LINE_MOST  256 /* panels of a line */
 #define OUTER_MOST 400 /* panels of the outer integral */
 
 /* Gauss-Kronrod 7-15 on [-1, 1]: nodes, Kronrod weights, Gauss weights (0 where not a Gauss node). */
-static const double gk_node[15] = {
-    -0.991455371120812639206854697526329, -0.949107912342758524526189684047851, -0.864864423359769072789712788640926,
-    -0.741531185599394439863864773280788, -0.586087235467691130294144691258727, -0.405845151377397166906606412076961,
-    -0.207784955007898467600689403773245, 0.0,
-    0.207784955007898467600689403773245,  0.405845151377397166906606412076961,  0.586087235467691130294144691258727,
-    0.741531185599394439863864773280788,  0.864864423359769072789712788640926,  0.949107912342758524526189684047851,
-    0.991455371120812639206854697526329};
+static const double gk_node[15] = {-0.991455371120812639206854697526329, -0.949107912342758524526189684047851,
+                                   -0.864864423359769072789712788640926, -0.741531185599394439863864773280788,
+                                   -0.586087235467691130294144691258727, -0.405845151377397166906606412076961,
+                                   -0.207784955007898467600689403773245, 0.0,
+                                   0.207784955007898467600689403773245,  0.405845151377397166906606412076961,
+                                   0.586087235467691130294144691258727,  0.741531185599394439863864773280788,
+                                   0.864864423359769072789712788640926,  0.949107912342758524526189684047851,
+                                   0.991455371120812639206854697526329};
 static const double gk_kronrod[15] = {
-    0.022935322010529224963732008058970, 0.063092092629978553290700663189204, 0.104790010322250183839876322541518,
-    0.140653259715525918745189590510238, 0.169004726639267902826583426598550, 0.190350578064785409913256402421014,
+    0.022935322010529224963732008058970, 0.063092092629978553290700663189204,
+    0.104790010322250183839876322541518, 0.140653259715525918745189590510238,
+    0.169004726639267902826583426598550, 0.190350578064785409913256402421014,
     0.204432940075298892414161999234649, 0.209482141084727828012999174891714,
-    0.204432940075298892414161999234649, 0.190350578064785409913256402421014, 0.169004726639267902826583426598550,
-    0.140653259715525918745189590510238, 0.104790010322250183839876322541518, 0.063092092629978553290700663189204,
+    0.204432940075298892414161999234649, 0.190350578064785409913256402421014,
+    0.169004726639267902826583426598550, 0.140653259715525918745189590510238,
+    0.104790010322250183839876322541518, 0.063092092629978553290700663189204,
     0.022935322010529224963732008058970};
 static const double gk_gauss[15] = {
-    0, 0.129484966168869693270611432679082, 0, 0.279705391489276667901467771423780, 0, 0.381830050505118944950369775488975,
-    0, 0.417959183673469387755102040816327,
-    0, 0.381830050505118944950369775488975, 0, 0.279705391489276667901467771423780, 0, 0.129484966168869693270611432679082,
-    0};
+    0, 0.129484966168869693270611432679082, 0, 0.279705391489276667901467771423780,
+    0, 0.381830050505118944950369775488975, 0, 0.417959183673469387755102040816327,
+    0, 0.381830050505118944950369775488975, 0, 0.279705391489276667901467771423780,
+    0, 0.129484966168869693270611432679082, 0};
 
 typedef struct {
     stair_worker *w;
-    double top;             /* log value that all masses are relative to */
-    double cutoff, spread;  /* in the exponent, and in standard deviations of a Gaussian */
-    double line_tolerance;  /* absolute, per line, in units of exp(top) */
+    double top;                 /* log value that all masses are relative to */
+    double cutoff, spread;      /* in the exponent, and in standard deviations of a Gaussian */
+    double line_tolerance;      /* absolute, per line, in units of exp(top) */
     double centre[2], reach[2]; /* outer, inner: ranges centre +- reach */
     int64_t budget;
 } nested_plan;
@@ -116,8 +121,8 @@ static double shortened(const nested_plan *plan, double outer, double at, double
     return best;
 }
 
-/* Gauss-Newton along the line from a scan maximum; width = 1 / |dx/d inner|.  A full step that does not climb is
- * shortened; a start from which even a straight x would stay far below the cut is given up. */
+/* Gauss-Newton along the line from a scan maximum; width = 1 / |dx/d inner|.  A full step that does not climb
+ * is shortened; a start from which even a straight x would stay far below the cut is given up. */
 static peak refine_peak(const nested_plan *plan, double outer, double start, double bracket, int sign)
 {
     peak best = {.at = start, .width = bracket, .value = -INFINITY};
@@ -149,7 +154,8 @@ typedef struct {
 static int find_peaks(const nested_plan *plan, double outer, line_scan *scan, peak *peaks)
 {
     stair_integrand *f = &plan->w->f;
-    double low = plan->centre[1] - plan->reach[1], spacing = 2 * plan->reach[1] / (SCAN - 1), (*value)[SCAN] = scan->value;
+    double low = plan->centre[1] - plan->reach[1], spacing = 2 * plan->reach[1] / (SCAN - 1),
+           (*value)[SCAN] = scan->value;
     int count = 0;
     scan->low = low;
     scan->spacing = spacing;
@@ -162,7 +168,8 @@ static int find_peaks(const nested_plan *plan, double outer, line_scan *scan, pe
     }
     for (int s = 0; s < (f->shape.mirrored ? 2 : 1); s++)
         for (int i = 0; i < SCAN && count < PEAKS; i++) {
-            if ((i > 0 && value[s][i - 1] > value[s][i]) || (i + 1 < SCAN && value[s][i + 1] > value[s][i])) continue;
+            if ((i > 0 && value[s][i - 1] > value[s][i]) || (i + 1 < SCAN && value[s][i + 1] > value[s][i]))
+                continue;
             peak found = refine_peak(plan, outer, low + i * spacing, spacing, s ? -1 : 1);
             if (found.value > plan->top - plan->cutoff) peaks[count++] = found;
         }
@@ -177,7 +184,8 @@ static int compare_doubles(const void *a, const void *b)
 
 /* Breaks around peaks of the given widths, sorted, clipped to the range, and thinned: a panel need not be
  * shorter than the narrowest peak near it. */
-static int lay_breaks(int peaks, const double *at, const double *width, double spread, double low, double high, double *breaks)
+static int lay_breaks(int peaks, const double *at, const double *width, double spread, double low,
+                      double high, double *breaks)
 {
     int count = 0, kept = 0;
     breaks[count++] = low;
@@ -206,7 +214,8 @@ static void measure_panels(const nested_plan *plan, double outer, int many, pane
         for (int i = 0; i < 15; i++) point(plan, outer, middle + half * gk_node[i], 15 * k + i);
     }
     stair_integrand_energies(f, 15 * many);
-    stair_mass(15 * many, f->nodes.plus, f->shape.mirrored ? f->nodes.minus : NULL, plan->top, f->nodes.weight, mass);
+    stair_mass(15 * many, f->nodes.plus, f->shape.mirrored ? f->nodes.minus : NULL, plan->top,
+               f->nodes.weight, mass);
     for (int k = 0; k < many; k++) {
         double half = 0.5 * (panels[k].high - panels[k].low), kronrod = 0, gauss = 0;
         for (int i = 0; i < 15; i++) {
@@ -219,7 +228,8 @@ static void measure_panels(const nested_plan *plan, double outer, int many, pane
 }
 
 /* Adds the panels of the block that are accepted, with their Kronrod weights. */
-static void add_panels(const nested_plan *plan, int many, const panel *panels, const bool *accepted, stair_moments *into)
+static void add_panels(const nested_plan *plan, int many, const panel *panels, const bool *accepted,
+                       stair_moments *into)
 {
     stair_integrand *f = &plan->w->f;
     bool any = false;
@@ -232,11 +242,15 @@ static void add_panels(const nested_plan *plan, int many, const panel *panels, c
 }
 
 /* Whether anything above the cut was seen in a panel. */
-static bool visible(const nested_plan *plan, const line_scan *scan, int count, const peak *peaks, double low, double high)
+static bool visible(const nested_plan *plan, const line_scan *scan, int count, const peak *peaks, double low,
+                    double high)
 {
     for (int k = 0; k < count; k++)
-        if (low < peaks[k].at + 0.99 * plan->spread * peaks[k].width && high > peaks[k].at - 0.99 * plan->spread * peaks[k].width) return true;
-    int first = (int)floor((low - scan->low) / scan->spacing), last = (int)ceil((high - scan->low) / scan->spacing);
+        if (low < peaks[k].at + 0.99 * plan->spread * peaks[k].width &&
+            high > peaks[k].at - 0.99 * plan->spread * peaks[k].width)
+            return true;
+    int first = (int)floor((low - scan->low) / scan->spacing),
+        last = (int)ceil((high - scan->low) / scan->spacing);
     for (int s = 0; s < (plan->w->f.shape.mirrored ? 2 : 1); s++)
         for (int i = first < 0 ? 0 : first; i <= last && i < SCAN; i++)
             if (scan->value[s][i] > plan->top - plan->cutoff) return true;
@@ -271,8 +285,8 @@ static double integrate_line(const nested_plan *plan, double outer, stair_moment
         for (int k = 0; k < many; k++) {
             double length = batch[k].high - batch[k].low;
             double allowed = fmax(plan->line_tolerance * 0.3, 1e-15 * batch[k].mass);
-            accepted[k] = batch[k].error <= allowed || length < 1e-13 * (high - low) || waiting + 2 * (many - k) + 2 > LINE_MOST ||
-                          plan->w->f.visited > plan->budget;
+            accepted[k] = batch[k].error <= allowed || length < 1e-13 * (high - low) ||
+                          waiting + 2 * (many - k) + 2 > LINE_MOST || plan->w->f.visited > plan->budget;
             if (accepted[k]) error += batch[k].error;
         }
         add_panels(plan, many, batch, accepted, into);
@@ -354,7 +368,8 @@ static int outer_breaks(const nested_plan *plan, double *breaks)
         }
         width[k] = sqrt(variance);
     }
-    return lay_breaks(w->modes.count, at, width, plan->spread, plan->centre[0] - plan->reach[0], plan->centre[0] + plan->reach[0], breaks);
+    return lay_breaks(w->modes.count, at, width, plan->spread, plan->centre[0] - plan->reach[0],
+                      plan->centre[0] + plan->reach[0], breaks);
 }
 
 /* Panels halved until the sum of their errors is `precision` of the mass; returns that ratio. */
@@ -367,7 +382,8 @@ static double integrate(const nested_plan *plan, double precision, double *memor
     outer_panel panels[OUTER_MOST];
     int used = outer_breaks(plan, breaks) - 1;
     for (int i = 0; i < used; i++) {
-        panels[i] = (outer_panel){.low = breaks[i], .high = breaks[i + 1], .kronrod = memory + count * (size_t)i};
+        panels[i] =
+            (outer_panel){.low = breaks[i], .high = breaks[i + 1], .kronrod = memory + count * (size_t)i};
         integrate_outer_panel(plan, &panels[i], gauss);
     }
     w->total.top = plan->top;
@@ -380,9 +396,12 @@ static double integrate(const nested_plan *plan, double precision, double *memor
             if (panels[i].error > panels[worst].error) worst = i;
             for (size_t k = 0; k < count; k++) sum[k] += panels[i].kronrod[k];
         }
-        if (error <= precision * sum[0] || used == OUTER_MOST || f->visited > plan->budget) return error / sum[0];
+        if (error <= precision * sum[0] || used == OUTER_MOST || f->visited > plan->budget)
+            return error / sum[0];
         outer_panel *left = &panels[worst], *right = &panels[used];
-        *right = (outer_panel){.low = 0.5 * (left->low + left->high), .high = left->high, .kronrod = memory + count * (size_t)used};
+        *right = (outer_panel){.low = 0.5 * (left->low + left->high),
+                               .high = left->high,
+                               .kronrod = memory + count * (size_t)used};
         left->high = right->low;
         integrate_outer_panel(plan, left, gauss);
         integrate_outer_panel(plan, right, gauss);
@@ -390,7 +409,8 @@ static double integrate(const nested_plan *plan, double precision, double *memor
     }
 }
 
-stair_rule_result stair_rule_nested(stair_worker *w, const stair_channel_options *options, stair_posterior *out)
+stair_rule_result stair_rule_nested(stair_worker *w, const stair_channel_options *options,
+                                    stair_posterior *out)
 {
     stair_rule_result result = {.error = INFINITY};
     stair_integrand *f = &w->f;
@@ -405,7 +425,8 @@ stair_rule_result stair_rule_nested(stair_worker *w, const stair_channel_options
         set_plan(w, &goal, &plan);
         double error = integrate(&plan, 0.5 * goal.precision, memory);
         stair_moments_finish(f, &w->total, out);
-        result.error = error * stair_posterior_sensitivity(f, out) + stair_posterior_truncation(f, out, plan.cutoff);
+        result.error =
+            error * stair_posterior_sensitivity(f, out) + stair_posterior_truncation(f, out, plan.cutoff);
     } while (!stair_rule_accept(f, options, out, &goal, &result));
     free(memory);
     return result;

@@ -19,9 +19,13 @@
 #define COARSE    3e-3 /* precision beyond which no more is left out */
 #define WORST     4.0  /* sensitivity that the first cutoff allows for */
 
-double stair_passes_left(const stair_passes *p, double energy) { return p->cutoff + energy - fmax(p->top, p->floor); }
+double stair_passes_left(const stair_passes *p, double energy)
+{
+    return p->cutoff + energy - fmax(p->top, p->floor);
+}
 
-/* What follows from moments of Z, two tokens, counted from zero: by way of those of x = L^{-1} (Z - omega). */
+/* What follows from moments of Z, two tokens, counted from zero: by way of those of x = L^{-1} (Z - omega).
+ */
 static void finish(stair_integrand *f, const stair_moments *z, double log_cell, stair_posterior *out)
 {
     enum { SIZE = 6 };
@@ -36,7 +40,8 @@ static void finish(stair_integrand *f, const stair_moments *z, double log_cell, 
             half[i][j] = 0;
             for (int p = 0; p <= i / 2; p++) {
                 int k = 2 * p + i % 2, high = k > j ? k : j, low = k > j ? j : k;
-                half[i][j] += w[(i / 2) * rows + p] * (second[high * (high + 1) / 2 + low] / z->sum[0] - mean[k] * mean[j]);
+                half[i][j] += w[(i / 2) * rows + p] *
+                              (second[high * (high + 1) / 2 + low] / z->sum[0] - mean[k] * mean[j]);
             }
         }
     }
@@ -72,13 +77,14 @@ static void posterior_of(const stair_passes *p, unsigned set, double share, stai
     finish(f, &p->w->total, log(p->cell / share), out);
 }
 
-/* How far the posteriors of the two halves of all nodes are apart that the bits of `kinds` tell apart: twice as far as one of
- * them is from all. */
+/* How far the posteriors of the two halves of all nodes are apart that the bits of `kinds` tell apart: twice
+ * as far as one of them is from all. */
 static double difference(const stair_passes *p, int kinds, const stair_posterior *all)
 {
     stair_worker *w = p->w;
     unsigned set = 0;
-    for (int k = 0; k < STAIR_PARTS; k++) set |= (unsigned)(__builtin_popcount((unsigned)(k & kinds)) & 1) << k;
+    for (int k = 0; k < STAIR_PARTS; k++)
+        set |= (unsigned)(__builtin_popcount((unsigned)(k & kinds)) & 1) << k;
     posterior_of(p, set, 0.5, &w->first);
     return 2 * stair_posterior_distance(&w->f, all, &w->first);
 }
@@ -106,14 +112,15 @@ static double alias_at_once(const pass_view *view)
     return BY_HALVES * view->halves + BY_ODD * (view->odd[0] * view->odd[0] + view->odd[1] * view->odd[1]);
 }
 
-/* A likely error of one pass.  In two dimensions the dual vectors that are left are sqrt 2 longer than those of the halves; in
- * four some of them couple head and tail, and fall off no faster. */
+/* A likely error of one pass.  In two dimensions the dual vectors that are left are sqrt 2 longer than those
+ * of the halves; in four some of them couple head and tail, and fall off no faster. */
 static double likely_at_once(const stair_passes *p, const pass_view *view)
 {
     return p->lattices == 1 ? pow(view->halves, M_SQRT2) : 0.15 * view->halves;
 }
 
-/* The error e^ratio at a step that is `ratio` times shorter than one where it was e, from the change e - e^ratio. */
+/* The error e^ratio at a step that is `ratio` times shorter than one where it was e, from the change e -
+ * e^ratio. */
 static double error_after(double change, double ratio)
 {
     double before = change;
@@ -121,13 +128,16 @@ static double error_after(double change, double ratio)
     return pow(fmin(before, 1), ratio);
 }
 
-/* The alias of a pass by the change from the one before.  That change is the error of the former, and an error falls at least
- * like exp(-const / step) if the integrand is analytic: that of the latter is the change to the power of the ratio of the
- * steps.  The lattice whose nodes differ less has the smaller part of it.  Where layers switch within a step nothing falls
- * so fast yet: hence the part that is left of the difference of halves. */
-static double alias_by_change(double change, const pass_view *before, const pass_view *view, int lattices, const double *ratio)
+/* The alias of a pass by the change from the one before.  That change is the error of the former, and an
+ * error falls at least like exp(-const / step) if the integrand is analytic: that of the latter is the change
+ * to the power of the ratio of the steps.  The lattice whose nodes differ less has the smaller part of it.
+ * Where layers switch within a step nothing falls so fast yet: hence the part that is left of the difference
+ * of halves. */
+static double alias_by_change(double change, const pass_view *before, const pass_view *view, int lattices,
+                              const double *ratio)
 {
-    double most = fmax(before->odd[0], before->odd[1]), rest = fmin(view->halves / before->halves, ROUGH), share[2] = {1, 1};
+    double most = fmax(before->odd[0], before->odd[1]), rest = fmin(view->halves / before->halves, ROUGH),
+           share[2] = {1, 1};
     for (int k = 0; k < lattices && lattices > 1; k++) share[k] = sqrt(before->odd[k] / most);
     double alias = change * rest / (1 - rest);
     for (int k = 0; k < lattices; k++) alias = fmax(alias, error_after(change * share[k], ratio[k]));
@@ -135,7 +145,10 @@ static double alias_by_change(double change, const pass_view *before, const pass
 }
 
 /* Part of E[r^2] of a Gaussian where r^2 / 2 is beyond the cutoff. */
-static double beyond(int lattices, double cutoff) { return exp(-cutoff) * (1 + cutoff + (lattices == 2 ? 0.5 * cutoff * cutoff : 0)); }
+static double beyond(int lattices, double cutoff)
+{
+    return exp(-cutoff) * (1 + cutoff + (lattices == 2 ? 0.5 * cutoff * cutoff : 0));
+}
 
 static double cutoff_for(int lattices, double wanted)
 {
@@ -151,9 +164,13 @@ static double largest_offset(const stair_integrand *f)
     return largest;
 }
 
-#define SHORT 1e-9 /* error of an exponent for each unit of the offset, where layers are evaluated with short exps */
+#define SHORT                                                                                                \
+    1e-9 /* error of an exponent for each unit of the offset, where layers are evaluated with short exps */
 
-bool stair_passes_brief(const stair_integrand *f, double precision) { return SHORT * largest_offset(f) < 0.02 * precision; }
+bool stair_passes_brief(const stair_integrand *f, double precision)
+{
+    return SHORT * largest_offset(f) < 0.02 * precision;
+}
 
 /* Of short exps, and of an exponent that may have been a polynomial beginning with squares of the offset. */
 static double rounding(const stair_integrand *f)
@@ -162,14 +179,16 @@ static double rounding(const stair_integrand *f)
     return (f->fibre.brief ? SHORT * largest : 0) + 1e-15 * largest * largest;
 }
 
-/* How much may be left out: it has a common sign, and would add up in averages over samples that are coarse one by one. */
+/* How much may be left out: it has a common sign, and would add up in averages over samples that are coarse
+ * one by one. */
 static double left_out(const stair_channel_options *options)
 {
     return LEFT * exp(-options->cutoff) * options->precision / (1 + options->precision / COARSE);
 }
 
 /* Ratios by which the steps shrink for the next pass. */
-static void choose_ratios(const stair_passes *p, const pass_view *view, double likely, double allowed, double *ratio)
+static void choose_ratios(const stair_passes *p, const pass_view *view, double likely, double allowed,
+                          double *ratio)
 {
     double most = p->lattices == 1 ? MOST_ONE : MOST;
     double wanted = likely < 0.5 ? fmin(fmax(log(SPARE * allowed) / log(likely), LEAST), most) : most;
@@ -195,7 +214,8 @@ double stair_passes_run(stair_passes *p, const stair_channel_options *options, s
         double allowed = fmax(options->precision - truncation, truncation);
         error = alias + truncation;
         if (alias <= allowed && (truncation <= options->precision || pass > 1)) return error;
-        if (!checked && likely <= TRUST * allowed && truncation <= options->precision) { /* only a proof is missing */
+        if (!checked && likely <= TRUST * allowed &&
+            truncation <= options->precision) { /* only a proof is missing */
             ratio[0] = ratio[1] = LEAST;
             for (int k = 0; k < 2; k++) p->step[k] *= ratio[k];
             if (!pass_over(p)) return error;
@@ -211,7 +231,8 @@ double stair_passes_run(stair_passes *p, const stair_channel_options *options, s
             coarse = fine;
             fine = look_at(p, out);
         }
-        likely = alias = alias_by_change(stair_posterior_distance(f, out, &w->coarse), &coarse, &fine, p->lattices, ratio);
+        likely = alias =
+            alias_by_change(stair_posterior_distance(f, out, &w->coarse), &coarse, &fine, p->lattices, ratio);
         if (p->lattices > 1) alias = fmin(alias, alias_at_once(&fine));
     }
 }

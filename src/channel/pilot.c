@@ -11,7 +11,10 @@
 #include "core/matrix.h"
 #include "core/qmc.h"
 
-#define PILOT_SIDES {12, 22, 32} /* of the grids, until one is fine enough */
+#define PILOT_SIDES                                                                                          \
+    {                                                                                                        \
+        12, 22, 32                                                                                           \
+    }                   /* of the grids, until one is fine enough */
 #define PILOT_SPAN 6.82 /* the side, in prior standard deviations */
 #define WIDE       1.2  /* scattered points are drawn this much wider than the prior */
 #define ENOUGH     40.0 /* effective number of them that tells the shape of the integrand */
@@ -22,7 +25,8 @@
 #define STIFF_FINE 2.2  /* the same on the fine grid, where more is asked than */
 #define LOOSE      12.0 /* this cutoff */
 
-STAIR_HOT_TABLE(void, stair_pilot_change, (int side, const double *length, double far, double *change, double *least));
+STAIR_HOT_TABLE(void, stair_pilot_change,
+                (int side, const double *length, double far, double *change, double *least));
 STAIR_HOT_TABLE(void, stair_pilot_sums, (int dim, int n, const double *mass, const double *u, double *sums));
 
 /* Prior standard deviation of coordinate k: of its row of Z, or one. */
@@ -70,13 +74,16 @@ static void evaluate_pilot(stair_integrand *f, int n, stair_modes *modes)
         int many = n - from < STAIR_BLOCK ? n - from : STAIR_BLOCK;
         stair_affine(dim, matrix, centre, modes->pilot_t + from, STAIR_PILOT_MOST, f->nodes.u);
         for (int k = 0; k < dim; k++)
-            memcpy(modes->pilot + (size_t)k * STAIR_PILOT_MOST + from, f->nodes.u + (size_t)k * STAIR_BLOCK, sizeof(double) * (size_t)many);
+            memcpy(modes->pilot + (size_t)k * STAIR_PILOT_MOST + from, f->nodes.u + (size_t)k * STAIR_BLOCK,
+                   sizeof(double) * (size_t)many);
         stair_integrand_energies(f, many);
         memcpy(plus + from, f->nodes.plus, sizeof(double) * (size_t)many);
         memcpy(minus + from, f->nodes.minus, sizeof(double) * (size_t)many);
-        memcpy(modes->pilot_mass + from, f->nodes.weight, sizeof(double) * (size_t)many); /* see weigh_pilot() */
+        memcpy(modes->pilot_mass + from, f->nodes.weight,
+               sizeof(double) * (size_t)many); /* see weigh_pilot() */
     }
-    for (int i = 0; i < n; i++) modes->pilot_value[i] = !f->shape.mirrored || plus[i] > minus[i] ? plus[i] : minus[i];
+    for (int i = 0; i < n; i++)
+        modes->pilot_value[i] = !f->shape.mirrored || plus[i] > minus[i] ? plus[i] : minus[i];
 }
 
 /* The integrand at the pilot, relative to exp(0), the largest the exponent can be. */
@@ -86,7 +93,10 @@ static void weigh_pilot(const stair_integrand *f, stair_modes *modes)
     stair_mass(modes->pilots, modes->pilot_sign[0], minus, 0, modes->pilot_mass, modes->pilot_mass);
 }
 
-bool stair_pilot_is_grid(const stair_integrand *f) { return f->dim == 2 && f->shape.free_rows * f->shape.tokens == 2; }
+bool stair_pilot_is_grid(const stair_integrand *f)
+{
+    return f->dim == 2 && f->shape.free_rows * f->shape.tokens == 2;
+}
 
 /* Whether |x| = sqrt(-2E) changes too fast between neighbours where it is not large, or is large
  * everywhere: then the mass has been stepped over. */
@@ -121,7 +131,9 @@ void stair_pilot_scatter(stair_integrand *f, stair_modes *modes)
     const double *normal = stair_qmc_normals(dim); /* (dim, STAIR_QMC_TABLE) */
     for (int i = 0; i < STAIR_PILOT; i++)
         for (int k = 0; k < dim; k++)
-            t[k * STAIR_PILOT_MOST + i] = i == 0 || !normal ? 0 : (k < free ? WIDE : 0.7) * normal[(size_t)k * STAIR_QMC_TABLE + (size_t)i];
+            t[k * STAIR_PILOT_MOST + i] =
+                i == 0 || !normal ? 0
+                                  : (k < free ? WIDE : 0.7) * normal[(size_t)k * STAIR_QMC_TABLE + (size_t)i];
     evaluate_pilot(f, STAIR_PILOT, modes);
 }
 
@@ -148,8 +160,8 @@ static double temper(const double *lw, double top)
     return low;
 }
 
-/* Three and four dimensions: quasi-random points of a Gaussian that is first the widened prior, then follows the
- * integrand raised to a growing power until the points tell its shape.  False when they never do. */
+/* Three and four dimensions: quasi-random points of a Gaussian that is first the widened prior, then follows
+ * the integrand raised to a growing power until the points tell its shape.  False when they never do. */
 static bool follow_pilot(stair_integrand *f, stair_modes *modes)
 {
     int dim = f->dim;
@@ -162,13 +174,17 @@ static bool follow_pilot(stair_integrand *f, stair_modes *modes)
         for (int i = 0; i < STAIR_PILOT; i++)
             for (int k = 0; k < dim; k++) {
                 modes->pilot_t[k * STAIR_PILOT_MOST + i] = mean[k];
-                for (int j = 0; j <= k && i; j++) modes->pilot_t[k * STAIR_PILOT_MOST + i] += lower[k * dim + j] * normal[(size_t)j * STAIR_QMC_TABLE + (size_t)i];
+                for (int j = 0; j <= k && i; j++)
+                    modes->pilot_t[k * STAIR_PILOT_MOST + i] +=
+                        lower[k * dim + j] * normal[(size_t)j * STAIR_QMC_TABLE + (size_t)i];
             }
         evaluate_pilot(f, STAIR_PILOT, modes);
         weigh_pilot(f, modes);
         for (int i = 0; i < STAIR_PILOT; i++) {
             lw[i] = modes->pilot_mass[i] > 1e-290 ? log(modes->pilot_mass[i]) : modes->pilot_value[i];
-            for (int k = 0; k < dim && i; k++) lw[i] += 0.5 * normal[(size_t)k * STAIR_QMC_TABLE + (size_t)i] * normal[(size_t)k * STAIR_QMC_TABLE + (size_t)i];
+            for (int k = 0; k < dim && i; k++)
+                lw[i] += 0.5 * normal[(size_t)k * STAIR_QMC_TABLE + (size_t)i] *
+                         normal[(size_t)k * STAIR_QMC_TABLE + (size_t)i];
             top = fmax(top, lw[i]);
         }
         bool enough = effective(lw, top, 1) > ENOUGH;
@@ -186,7 +202,8 @@ static bool follow_pilot(stair_integrand *f, stair_modes *modes)
             for (int k = 0; k < dim; k++)
                 for (int j = 0; j < dim; j++)
                     covariance[k * dim + j] += SPREAD * SPREAD * modes->pilot_mass[i] / sum *
-                                               (modes->pilot_t[k * STAIR_PILOT_MOST + i] - mean[k]) * (modes->pilot_t[j * STAIR_PILOT_MOST + i] - mean[j]);
+                                               (modes->pilot_t[k * STAIR_PILOT_MOST + i] - mean[k]) *
+                                               (modes->pilot_t[j * STAIR_PILOT_MOST + i] - mean[j]);
         if (!stair_matrix_cholesky(dim, covariance, lower)) return false;
     }
     return false;
@@ -201,7 +218,8 @@ void stair_pilot_look(stair_integrand *f, double cutoff, stair_modes *modes)
         int levels = cutoff < LOOSE ? 3 : 2;
         for (int k = 0; k < levels && modes->stiff; k++) {
             evaluate_grid(f, sides[k], modes);
-            modes->stiff = pilot_is_stiff(sides[k], modes, f->shape.mirrored, k == 0 || cutoff < LOOSE ? STIFF : STIFF_FINE);
+            modes->stiff = pilot_is_stiff(sides[k], modes, f->shape.mirrored,
+                                          k == 0 || cutoff < LOOSE ? STIFF : STIFF_FINE);
         }
     } else if (f->dim == f->shape.free_rows * f->shape.tokens && f->dim > 1 && f->dim <= 4)
         modes->stiff = !follow_pilot(f, modes);
@@ -226,14 +244,16 @@ bool stair_pilot_moments(const stair_integrand *f, stair_modes *modes)
     double cell = stair_pilot_is_grid(f) ? PILOT_SPAN / (modes->side - 1) * stair_prior_scale(f, 0) : 0;
     for (int x = 0; x < dim; x++)
         for (int y = 0; y <= x; y++)
-            covariance[x * dim + y] = covariance[y * dim + x] =
-                covariance[x * dim + y] / mass - mean[x] * mean[y] / (mass * mass) + (x == y ? cell * cell / 12 : 0);
+            covariance[x * dim + y] = covariance[y * dim + x] = covariance[x * dim + y] / mass -
+                                                                mean[x] * mean[y] / (mass * mass) +
+                                                                (x == y ? cell * cell / 12 : 0);
     if (!stair_matrix_whiten(dim, covariance, mode->lower, factor, &half_logdet)) return false;
     for (int x = 0; x < dim; x++) {
         mode->u[x] = mean[x] / mass;
         for (int y = 0; y < dim; y++) {
             mode->precision[x * dim + y] = 0;
-            for (int k = 0; k < dim; k++) mode->precision[x * dim + y] += factor[k * dim + x] * factor[k * dim + y];
+            for (int k = 0; k < dim; k++)
+                mode->precision[x * dim + y] += factor[k * dim + x] * factor[k * dim + y];
         }
     }
     mode->sign = 1;

@@ -13,7 +13,8 @@ void stair_pilot_look(stair_integrand *f, double cutoff, stair_modes *modes);
 /* Points of the widened prior, for any number of coordinates. */
 void stair_pilot_scatter(stair_integrand *f, stair_modes *modes);
 
-/* One mode with the mean and covariance of the pilot, a grid widened by its cell; false when they are degenerate. */
+/* One mode with the mean and covariance of the pilot, a grid widened by its cell; false when they are
+ * degenerate. */
 bool stair_pilot_moments(const stair_integrand *f, stair_modes *modes);
 
 /* Prior standard deviation of coordinate k; u = prior mean plus prior factor times t. */

@@ -6,16 +6,18 @@
 void STAIR_HOT(stair_pilot_change)(int side, const double *length, double far, double *change, double *least);
 void STAIR_HOT(stair_pilot_sums)(int dim, int n, const double *mass, const double *u, double *sums);
 
-/* length (side, side): |x|.  change: the most by which it differs between neighbours of which one is below `far`; least:
- * its smallest value.  Both only grow, or shrink. */
+/* length (side, side): |x|.  change: the most by which it differs between neighbours of which one is below
+ * `far`; least: its smallest value.  Both only grow, or shrink. */
 void STAIR_HOT(stair_pilot_change)(int side, const double *length, double far, double *change, double *least)
 {
     lanes worst = lanes_set(*change), low = lanes_set(-*least);
     for (int i = 0; i + 1 < side; i++)
         for (int j = 0; j + 1 < side; j += LANES) {
-            const double *at = length + i * side + j; /* reads past the end of a row are of the next one, or of padding */
+            const double *at =
+                length + i * side + j; /* reads past the end of a row are of the next one, or of padding */
             lanes here = lanes_load(at), right = lanes_load(at + 1), below = lanes_load(at + side);
-            lanes nearest = lanes_min(here, lanes_min(right, below)), farthest = lanes_max(here, lanes_max(right, below));
+            lanes nearest = lanes_min(here, lanes_min(right, below)),
+                  farthest = lanes_max(here, lanes_max(right, below));
             lanes gap = lanes_pick(nearest < lanes_set(far), farthest - nearest, lanes_set(0));
             int left = side - 1 - j;
             if (left < LANES) {
@@ -41,7 +43,8 @@ void STAIR_HOT(stair_pilot_sums)(int dim, int n, const double *mass, const doubl
             if (n - i < LANES) weight = lanes_first(n - i, weight, lanes_set(0));
             if (x >= 0) weight *= lanes_load(ux + i);
             first += weight;
-            for (int y = 0; y <= x; y++) second[y] += weight * lanes_load(u + (size_t)y * STAIR_PILOT_MOST + i);
+            for (int y = 0; y <= x; y++)
+                second[y] += weight * lanes_load(u + (size_t)y * STAIR_PILOT_MOST + i);
         }
         if (x < 0)
             sums[0] = lanes_sum(first);

@@ -20,13 +20,13 @@
 #include "core/qmc.h"
 #include "core/rng.h"
 
-#define TABLES     STAIR_QMC_SHIFTS /* replicates of the first round */
-#define TABLE_SIZE STAIR_QMC_TABLE
-#define FIRST      512   /* nodes per replicate of the first round */
+#define TABLES          STAIR_QMC_SHIFTS /* replicates of the first round */
+#define TABLE_SIZE      STAIR_QMC_TABLE
+#define FIRST           512 /* nodes per replicate of the first round */
 #define MOST_REPLICATES 256
-#define WIDEN      1.15  /* modes are sampled this much wider than Laplace */
-#define WIDE_SHARE 0.25
-#define WIDE_AUX   3.0   /* the wide component on auxiliary coordinates, in Laplace deviations */
+#define WIDEN           1.15 /* modes are sampled this much wider than Laplace */
+#define WIDE_SHARE      0.25
+#define WIDE_AUX        3.0 /* the wide component on auxiliary coordinates, in Laplace deviations */
 
 STAIR_HOT_TABLE(void, stair_block_density, (const stair_mixture *q, int n, const double *u, double *weight));
 
@@ -53,7 +53,8 @@ static void mode_covariance(int dim, const stair_mode *mode, double widen, doubl
 }
 
 /* Prior on the free coordinates; the leading mode, much widened, on the others; all of the angles. */
-static void wide_component(const stair_integrand *f, const stair_mode *mode, double *centre, double *covariance)
+static void wide_component(const stair_integrand *f, const stair_mode *mode, double *centre,
+                           double *covariance)
 {
     int dim = f->dim, p = f->shape.rows, m = f->shape.tokens, free = f->shape.free_rows * m;
     mode_covariance(dim, mode, WIDE_AUX, covariance);
@@ -64,14 +65,17 @@ static void wide_component(const stair_integrand *f, const stair_mode *mode, dou
             covariance[i * dim + j] = 0;
             if (i >= free || j >= free || i % m != j % m) continue;
             for (int k = 0; k <= i / m && k <= j / m; k++)
-                covariance[i * dim + j] += WIDEN * WIDEN * f->lower[(i / m) * p + k] * f->lower[(j / m) * p + k];
+                covariance[i * dim + j] +=
+                    WIDEN * WIDEN * f->lower[(i / m) * p + k] * f->lower[(j / m) * p + k];
         }
-        for (int j = 0; j < dim && i >= dim - f->fibre.angles; j++) covariance[i * dim + j] = covariance[j * dim + i] = i == j;
+        for (int j = 0; j < dim && i >= dim - f->fibre.angles; j++)
+            covariance[i * dim + j] = covariance[j * dim + i] = i == j;
         if (i < free) centre[i] = 0;
     }
 }
 
-static bool build_mixture(const stair_integrand *f, const stair_modes *modes, double *memory, stair_mixture *q)
+static bool build_mixture(const stair_integrand *f, const stair_modes *modes, double *memory,
+                          stair_mixture *q)
 {
     int dim = f->dim;
     size_t square = (size_t)(dim * dim), each = (size_t)dim + 2 * square;
@@ -112,7 +116,7 @@ typedef struct {
     stair_worker *w;
     const stair_channel_options *options;
     const double *table;
-    stair_mixture mixture[2];  /* one per chart */
+    stair_mixture mixture[2]; /* one per chart */
     double *memory;
     stair_moments replicate[MOST_REPLICATES];
 } sampler;
@@ -124,8 +128,9 @@ static int component_nodes(const stair_component *c, int n)
     return (blocks < TABLE_SIZE / STAIR_BLOCK ? blocks : TABLE_SIZE / STAIR_BLOCK) * STAIR_BLOCK;
 }
 
-/* Standard normals to coordinates of angles: uniform rotations, or nearly so beyond three dimensions.  The shift makes
- * their errors independent from sample to sample, as the rotation does for the other coordinates. */
+/* Standard normals to coordinates of angles: uniform rotations, or nearly so beyond three dimensions.  The
+ * shift makes their errors independent from sample to sample, as the rotation does for the other coordinates.
+ */
 static void spread_angle(bool circle, double shift, double *u)
 {
     for (int i = 0; i < STAIR_BLOCK; i++) {
@@ -141,7 +146,8 @@ static void sum_replicate(sampler *s, int r, int n)
     stair_integrand *f = &w->f;
     int dim = f->dim;
     stair_moments_clear(f, &s->replicate[r]);
-    double rotation[STAIR_MAX_DIM * STAIR_MAX_DIM], turned[STAIR_MAX_DIM * STAIR_MAX_DIM], shift[STAIR_MAX_DIM];
+    double rotation[STAIR_MAX_DIM * STAIR_MAX_DIM], turned[STAIR_MAX_DIM * STAIR_MAX_DIM],
+        shift[STAIR_MAX_DIM];
     for (int chart = 0; chart < f->fibre.charts; chart++) {
         stair_mixture *q = &s->mixture[chart];
         f->chart = chart;
@@ -151,17 +157,20 @@ static void sum_replicate(sampler *s, int r, int n)
             int plain = dim - c->angles, stream = (r * 2 + chart) * (STAIR_MOST_MODES + 1) + k;
             random_rotation(plain, s->options->seed, w->sample, stream, rotation);
             if (c->angles)
-                stair_rng_uniforms(s->options->seed + 1 + (uint64_t)stream, STAIR_RNG_ANGLES, w->sample, c->angles, shift);
+                stair_rng_uniforms(s->options->seed + 1 + (uint64_t)stream, STAIR_RNG_ANGLES, w->sample,
+                                   c->angles, shift);
             memset(turned, 0, sizeof turned);
             for (int i = 0; i < dim; i++) {
                 for (int j = 0; j < plain && i < plain; j++)
-                    for (int l = 0; l <= i; l++) turned[i * dim + j] += c->lower[i * dim + l] * rotation[l * plain + j];
+                    for (int l = 0; l <= i; l++)
+                        turned[i * dim + j] += c->lower[i * dim + l] * rotation[l * plain + j];
                 if (i >= plain) turned[i * (dim + 1)] = 1;
             }
             const double *table = s->table + (size_t)(r % TABLES) * (size_t)dim * TABLE_SIZE;
             for (int at = 0; at < component_nodes(c, n); at += STAIR_BLOCK) {
                 stair_affine(dim, turned, c->centre, table + at, TABLE_SIZE, f->nodes.u);
-                for (int a = 0; a < c->angles; a++) spread_angle(a < c->circles, shift[a], f->nodes.u + (size_t)(plain + a) * STAIR_BLOCK);
+                for (int a = 0; a < c->angles; a++)
+                    spread_angle(a < c->circles, shift[a], f->nodes.u + (size_t)(plain + a) * STAIR_BLOCK);
                 double top = stair_integrand_energies(f, STAIR_BLOCK);
                 stair_block_density_table[stair_isa()](q, STAIR_BLOCK, f->nodes.u, f->nodes.weight);
                 stair_integrand_add(f, STAIR_BLOCK, NULL, top, &s->replicate[r]);
@@ -188,7 +197,8 @@ static double combine(sampler *s, int replicates, stair_posterior *out)
     stair_worker *w = s->w;
     double square = 0;
     stair_moments_clear(&w->f, &w->total);
-    for (int r = 0; r < replicates; r++) stair_moments_merge(&w->f, &w->total, &s->replicate[r], -log(replicates));
+    for (int r = 0; r < replicates; r++)
+        stair_moments_merge(&w->f, &w->total, &s->replicate[r], -log(replicates));
     stair_moments_finish(&w->f, &w->total, out);
     for (int r = 0; r < replicates; r++) {
         stair_moments_finish(&w->f, &s->replicate[r], &w->first);
@@ -205,7 +215,8 @@ static void split(sampler *s, int replicates)
     for (int half = 0; half < 2; half++) {
         int from = half * (replicates / 2), to = from + replicates / 2;
         stair_moments_clear(&w->f, &w->total);
-        for (int r = from; r < to; r++) stair_moments_merge(&w->f, &w->total, &s->replicate[r], -log(to - from));
+        for (int r = from; r < to; r++)
+            stair_moments_merge(&w->f, &w->total, &s->replicate[r], -log(to - from));
         stair_moments_finish(&w->f, &w->total, &w->half[half]);
     }
     w->halved = true;
@@ -225,14 +236,17 @@ static bool prepare(sampler *s)
     for (int chart = 0; chart < f->fibre.charts; chart++) {
         f->chart = chart;
         stair_modes_find(f, s->options->cutoff - log(s->options->precision), &w->modes);
-        if (!w->modes.count || !build_mixture(f, &w->modes, s->memory + mixture * (size_t)chart, &s->mixture[chart])) return false;
+        if (!w->modes.count ||
+            !build_mixture(f, &w->modes, s->memory + mixture * (size_t)chart, &s->mixture[chart]))
+            return false;
         if (!chart) stair_rule_origin(w);
     }
     return true;
 }
 
 /* Rounds: 512 nodes per replicate doubling to the size of the table, then more replicates. */
-stair_rule_result stair_rule_sampling(stair_worker *w, const stair_channel_options *options, stair_posterior *out)
+stair_rule_result stair_rule_sampling(stair_worker *w, const stair_channel_options *options,
+                                      stair_posterior *out)
 {
     stair_rule_result result = {.error = INFINITY};
     sampler *s = calloc(1, sizeof *s);

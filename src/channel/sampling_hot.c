@@ -3,23 +3,25 @@
 #include "core/isa.h"
 #include "core/lanes.h"
 
-void STAIR_HOT(stair_block_affine)(int dim, const double *matrix, const double *centre, const double *normal, size_t stride,
-                                   double *u);
+void STAIR_HOT(stair_block_affine)(int dim, const double *matrix, const double *centre, const double *normal,
+                                   size_t stride, double *u);
 void STAIR_HOT(stair_block_density)(const stair_mixture *q, int n, const double *u, double *weight);
 
 /* u = centre + matrix normal, one block; normal is (dim, stride) */
-void STAIR_HOT(stair_block_affine)(int dim, const double *matrix, const double *centre, const double *normal, size_t stride,
-                                   double *u)
+void STAIR_HOT(stair_block_affine)(int dim, const double *matrix, const double *centre, const double *normal,
+                                   size_t stride, double *u)
 {
     for (int at = 0; at < STAIR_BLOCK; at += LANES)
         for (int i = 0; i < dim; i++) {
             lanes sum = lanes_set(centre[i]);
-            for (int j = 0; j < dim; j++) sum += matrix[i * dim + j] * lanes_load(normal + (size_t)j * stride + at);
+            for (int j = 0; j < dim; j++)
+                sum += matrix[i * dim + j] * lanes_load(normal + (size_t)j * stride + at);
             lanes_store(u + (size_t)i * STAIR_BLOCK + at, sum);
         }
 }
 
-/* weight /= sum_k height_k exp(-|whiten_k (u - centre_k)|^2 / 2), powers of sech in place of exp for angles */
+/* weight /= sum_k height_k exp(-|whiten_k (u - centre_k)|^2 / 2), powers of sech in place of exp for angles
+ */
 void STAIR_HOT(stair_block_density)(const stair_mixture *q, int n, const double *u, double *weight)
 {
     const int dim = q->dim;

@@ -19,12 +19,16 @@ void stair_context_destroy(stair_context **context)
     *context = NULL;
 }
 
-const char *stair_context_message(const stair_context *context) { return context->message; }
+const char *stair_context_message(const stair_context *context)
+{
+    return context->message;
+}
 
 stair_status stair_context_set_threads(stair_context *context, int threads)
 {
     if (threads < 0 || threads > 4096)
-        return stair_fail(context, STAIR_BAD_INPUT, "threads must be between 0 (all cores) and 4096, not %d", threads);
+        return stair_fail(context, STAIR_BAD_INPUT, "threads must be between 0 (all cores) and 4096, not %d",
+                          threads);
     if (threads == 0) {
         long cores = sysconf(_SC_NPROCESSORS_ONLN);
         threads = cores > 0 ? (int)cores : 1;
@@ -33,7 +37,10 @@ stair_status stair_context_set_threads(stair_context *context, int threads)
     return STAIR_OK;
 }
 
-int stair_context_threads(const stair_context *context) { return context->threads; }
+int stair_context_threads(const stair_context *context)
+{
+    return context->threads;
+}
 
 void stair_context_set_progress(stair_context *context, stair_progress *call, void *user)
 {
@@ -61,4 +68,7 @@ const char *stair_stop_name(stair_stop stop)
     return stop >= 0 && stop < STAIR_STOPS ? names[stop] : NULL;
 }
 
-const char *stair_step_kind_name(stair_step_kind kind) { return kind == STAIR_STEP_PERFECT ? "perfect" : "weak"; }
+const char *stair_step_kind_name(stair_step_kind kind)
+{
+    return kind == STAIR_STEP_PERFECT ? "perfect" : "weak";
+}

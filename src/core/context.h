@@ -18,10 +18,10 @@ stair_status stair_fail(stair_context *context, stair_status status, const char 
 /* Reports progress; false when the caller wants to stop. */
 bool stair_context_progress(stair_context *context, double done, double total);
 
-#define STAIR_TRY(call)                                                                            \
-    do {                                                                                           \
-        stair_status try_status = (call);                                                          \
-        if (try_status != STAIR_OK) return try_status;                                             \
+#define STAIR_TRY(call)                                                                                      \
+    do {                                                                                                     \
+        stair_status try_status = (call);                                                                    \
+        if (try_status != STAIR_OK) return try_status;                                                       \
     } while (0)
 
 #endif

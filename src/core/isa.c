@@ -22,6 +22,12 @@ int stair_isa(void)
     return best < most ? best : most;
 }
 
-int stair_isa_lanes(void) { return 2 << stair_isa(); }
+int stair_isa_lanes(void)
+{
+    return 2 << stair_isa();
+}
 
-void stair_isa_limit(int most) { atomic_store(&most_allowed, most); }
+void stair_isa_limit(int most)
+{
+    atomic_store(&most_allowed, most);
+}

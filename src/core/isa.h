@@ -15,18 +15,18 @@
 #define STAIR_ISA_JOIN(name, isa)  STAIR_ISA_JOIN2(name, isa)
 #define STAIR_HOT(name)            STAIR_ISA_JOIN(name, STAIR_ISA)
 
-#define STAIR_HOT_DECLARE(type, name, arguments)                                                   \
-    type name##_v2 arguments;                                                                      \
-    type name##_v3 arguments;                                                                      \
+#define STAIR_HOT_DECLARE(type, name, arguments)                                                             \
+    type name##_v2 arguments;                                                                                \
+    type name##_v3 arguments;                                                                                \
     type name##_v4 arguments
 
 #ifdef STAIR_ISA_LEVELS
-#define STAIR_HOT_TABLE(type, name, arguments)                                                     \
-    STAIR_HOT_DECLARE(type, name, arguments);                                                      \
+#define STAIR_HOT_TABLE(type, name, arguments)                                                               \
+    STAIR_HOT_DECLARE(type, name, arguments);                                                                \
     static type(*const name##_table[3]) arguments = {name##_v2, name##_v3, name##_v4}
 #else
-#define STAIR_HOT_TABLE(type, name, arguments)                                                     \
-    STAIR_HOT_DECLARE(type, name, arguments);                                                      \
+#define STAIR_HOT_TABLE(type, name, arguments)                                                               \
+    STAIR_HOT_DECLARE(type, name, arguments);                                                                \
     static type(*const name##_table[3]) arguments = {name##_v2, name##_v2, name##_v2}
 #endif
 

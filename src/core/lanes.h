@@ -38,9 +38,15 @@ LANES_INLINE lanes lanes_load(const double *p)
     return x;
 }
 
-LANES_INLINE void lanes_store(double *p, lanes x) { memcpy(p, &x, sizeof x); }
+LANES_INLINE void lanes_store(double *p, lanes x)
+{
+    memcpy(p, &x, sizeof x);
+}
 
-LANES_INLINE lanes lanes_set(double x) { return x - (lanes){0}; }
+LANES_INLINE lanes lanes_set(double x)
+{
+    return x - (lanes){0};
+}
 
 LANES_INLINE lanes lanes_pick(lanes_bits mask, lanes yes, lanes no)
 {
@@ -48,16 +54,40 @@ LANES_INLINE lanes lanes_pick(lanes_bits mask, lanes yes, lanes no)
 }
 
 #if defined(__AVX512F__) && LANES == 8
-LANES_INLINE lanes lanes_max(lanes a, lanes b) { return (lanes)_mm512_max_pd((__m512d)a, (__m512d)b); }
-LANES_INLINE lanes lanes_min(lanes a, lanes b) { return (lanes)_mm512_min_pd((__m512d)a, (__m512d)b); }
-LANES_INLINE int lanes_any(lanes_bits mask) { return _mm512_test_epi64_mask((__m512i)mask, (__m512i)mask) != 0; }
+LANES_INLINE lanes lanes_max(lanes a, lanes b)
+{
+    return (lanes)_mm512_max_pd((__m512d)a, (__m512d)b);
+}
+LANES_INLINE lanes lanes_min(lanes a, lanes b)
+{
+    return (lanes)_mm512_min_pd((__m512d)a, (__m512d)b);
+}
+LANES_INLINE int lanes_any(lanes_bits mask)
+{
+    return _mm512_test_epi64_mask((__m512i)mask, (__m512i)mask) != 0;
+}
 #elif defined(__AVX2__) && LANES == 4
-LANES_INLINE lanes lanes_max(lanes a, lanes b) { return (lanes)_mm256_max_pd((__m256d)a, (__m256d)b); }
-LANES_INLINE lanes lanes_min(lanes a, lanes b) { return (lanes)_mm256_min_pd((__m256d)a, (__m256d)b); }
-LANES_INLINE int lanes_any(lanes_bits mask) { return _mm256_movemask_pd((__m256d)mask) != 0; }
+LANES_INLINE lanes lanes_max(lanes a, lanes b)
+{
+    return (lanes)_mm256_max_pd((__m256d)a, (__m256d)b);
+}
+LANES_INLINE lanes lanes_min(lanes a, lanes b)
+{
+    return (lanes)_mm256_min_pd((__m256d)a, (__m256d)b);
+}
+LANES_INLINE int lanes_any(lanes_bits mask)
+{
+    return _mm256_movemask_pd((__m256d)mask) != 0;
+}
 #else
-LANES_INLINE lanes lanes_max(lanes a, lanes b) { return lanes_pick(a > b, a, b); }
-LANES_INLINE lanes lanes_min(lanes a, lanes b) { return lanes_pick(a < b, a, b); }
+LANES_INLINE lanes lanes_max(lanes a, lanes b)
+{
+    return lanes_pick(a > b, a, b);
+}
+LANES_INLINE lanes lanes_min(lanes a, lanes b)
+{
+    return lanes_pick(a < b, a, b);
+}
 LANES_INLINE int lanes_any(lanes_bits mask)
 {
     int64_t any = 0;
@@ -66,9 +96,13 @@ LANES_INLINE int lanes_any(lanes_bits mask)
 }
 #endif
 
-LANES_INLINE lanes lanes_abs(lanes x) { return (lanes)((lanes_bits)x & (((lanes_bits){0} - 1) & INT64_MAX)); }
+LANES_INLINE lanes lanes_abs(lanes x)
+{
+    return (lanes)((lanes_bits)x & (((lanes_bits){0} - 1) & INT64_MAX));
+}
 
-/* The value stays in its register: gcc would load it again for every product, and loads are what limits there. */
+/* The value stays in its register: gcc would load it again for every product, and loads are what limits
+ * there. */
 #if defined(__x86_64__)
 #define LANES_HOLD(value) __asm__("" : "+x"(value))
 #else
@@ -120,21 +154,39 @@ LANES_INLINE floats floats_load(const float *p)
     return x;
 }
 
-LANES_INLINE void floats_store(float *p, floats x) { memcpy(p, &x, sizeof x); }
+LANES_INLINE void floats_store(float *p, floats x)
+{
+    memcpy(p, &x, sizeof x);
+}
 
-LANES_INLINE floats floats_set(float x) { return x - (floats){0}; }
+LANES_INLINE floats floats_set(float x)
+{
+    return x - (floats){0};
+}
 
 LANES_INLINE floats floats_pick(floats_bits mask, floats yes, floats no)
 {
     return (floats)(((floats_bits)yes & mask) | ((floats_bits)no & ~mask));
 }
 
-LANES_INLINE floats floats_max(floats a, floats b) { return floats_pick(a > b, a, b); }
-LANES_INLINE floats floats_min(floats a, floats b) { return floats_pick(a < b, a, b); }
+LANES_INLINE floats floats_max(floats a, floats b)
+{
+    return floats_pick(a > b, a, b);
+}
+LANES_INLINE floats floats_min(floats a, floats b)
+{
+    return floats_pick(a < b, a, b);
+}
 #if defined(__AVX2__) && LANES == 4
-LANES_INLINE int floats_any(floats_bits mask) { return _mm256_movemask_ps((__m256)mask) != 0; }
+LANES_INLINE int floats_any(floats_bits mask)
+{
+    return _mm256_movemask_ps((__m256)mask) != 0;
+}
 #else
-LANES_INLINE int floats_any(floats_bits mask) { return lanes_any((lanes_bits)mask); }
+LANES_INLINE int floats_any(floats_bits mask)
+{
+    return lanes_any((lanes_bits)mask);
+}
 #endif
 
 LANES_INLINE float floats_top(floats x)
@@ -184,8 +236,8 @@ LANES_INLINE lanes lanes_reciprocal(lanes x)
 }
 
 /* exp(x) = 2^k exp(r), |r| <= log(2)/2, Taylor to degree 13 with the last term economised: T_13 is left
- * out, so its lower coefficients take up LANES_EXP_LEFT times powers of (log(2)/2)^2; clamped to the normal range, so what
- * should underflow comes out as about 1e-307. */
+ * out, so its lower coefficients take up LANES_EXP_LEFT times powers of (log(2)/2)^2; clamped to the normal
+ * range, so what should underflow comes out as about 1e-307. */
 #define LANES_EXP_LEFT (1.0 / 6227020800.0)
 #define LANES_EXP_A2   0.12011325347955035 /* (log(2)/2)^2 */
 LANES_INLINE lanes lanes_exp(lanes x)

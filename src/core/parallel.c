@@ -1,5 +1,5 @@
-/* Blocks handed to POSIX threads: a run of neighbours for each, so that what one fetches ahead is its own, and
- * the last of another's run for whoever has finished.
+/* Blocks handed to POSIX threads: a run of neighbours for each, so that what one fetches ahead is its own,
+ * and the last of another's run for whoever has finished.
  *
  * Every block below the lowest failing one is always run, so which error is reported does not
  * depend on timing.  Each thread has a context of its own; the winner's message is copied back. */
@@ -44,7 +44,8 @@ static void run_block(worker *self, size_t block)
         self->status = status;
     }
     size_t lowest = atomic_load(&shared->failed);
-    while (block < lowest && !atomic_compare_exchange_weak(&shared->failed, &lowest, block)) {}
+    while (block < lowest && !atomic_compare_exchange_weak(&shared->failed, &lowest, block)) {
+    }
 }
 
 /* The first block of a thread's own run, or the last of another's. */

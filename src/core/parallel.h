@@ -5,10 +5,11 @@
 #include "core/context.h"
 
 /* Calls body(user, block, thread) for block = 0 .. blocks-1 (fewer than 2^32), each once, on the context's
- * threads; thread < stair_parallel_width() tells which scratch to use.  Blocks run in any order, though mostly
- * one after its neighbour on one thread, so a body writes only what belongs to its block; whoever sums does it
- * afterwards in block order, which is why results do not depend on the number of threads.  Returns the status of
- * the first failing block in index order, with its message on the context; blocks after a failure may be skipped. */
+ * threads; thread < stair_parallel_width() tells which scratch to use.  Blocks run in any order, though
+ * mostly one after its neighbour on one thread, so a body writes only what belongs to its block; whoever sums
+ * does it afterwards in block order, which is why results do not depend on the number of threads.  Returns
+ * the status of the first failing block in index order, with its message on the context; blocks after a
+ * failure may be skipped. */
 typedef stair_status stair_parallel_body(void *user, size_t block, int thread, stair_context *local);
 
 stair_status stair_parallel(stair_context *context, size_t blocks, stair_parallel_body *body, void *user);

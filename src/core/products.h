@@ -2,9 +2,9 @@
  *
  *   Z = X w^T  (rows, P)      and      X^T c  (P, D)
  *
- * in the element type of X, with sums carried on in double.  Both read the rows once; rows that were projected
- * are in the cache when they are collected, as long as they are not more than a few hundred kB, and those that
- * follow them in memory are fetched meanwhile. */
+ * in the element type of X, with sums carried on in double.  Both read the rows once; rows that were
+ * projected are in the cache when they are collected, as long as they are not more than a few hundred kB, and
+ * those that follow them in memory are fetched meanwhile. */
 #ifndef STAIR_CORE_PRODUCTS_H
 #define STAIR_CORE_PRODUCTS_H
 
@@ -18,7 +18,8 @@ typedef struct {
     size_t row_step, index_step; /* z and c hold (row, index) at row row_step + index index_step */
 } stair_products;
 
-void stair_products_project(const stair_products *shape, size_t rows, const void *x, const void *w, double *z);
+void stair_products_project(const stair_products *shape, size_t rows, const void *x, const void *w,
+                            double *z);
 
 /* Sums of X^T c: of the last rows in the element type of X, of all before in double. */
 #define STAIR_PRODUCTS_ROWS 512 /* most rows added in the element type */
@@ -35,8 +36,8 @@ void stair_products_collect(const stair_products *shape, size_t rows, const void
 /* Leaves all of it in sum->sum, and the rest as before the first rows. */
 void stair_products_finish(const stair_products *shape, stair_products_sum *sum);
 
-/* Memory for what is streamed through, in large pages where the system has them: a walk down the rows then stays
- * within few of them.  For free(); NULL without memory. */
+/* Memory for what is streamed through, in large pages where the system has them: a walk down the rows then
+ * stays within few of them.  For free(); NULL without memory. */
 void *stair_products_memory(size_t bytes);
 
 #endif

@@ -10,7 +10,10 @@ LANES_INLINE VECTOR NAME(load)(const REAL *p)
     return v;
 }
 
-LANES_INLINE void NAME(store)(REAL *p, VECTOR v) { memcpy(p, &v, sizeof v); }
+LANES_INLINE void NAME(store)(REAL *p, VECTOR v)
+{
+    memcpy(p, &v, sizeof v);
+}
 
 /* Fetches the rows that follow while these are read: half of them during each product, so `ahead` advances by
  * half of what is read.  There is an attempt with every register, since a processor drops a fetch that finds
@@ -21,9 +24,9 @@ LANES_INLINE const REAL *NAME(fetch)(const REAL *ahead)
     return ahead + WIDTH / 2;
 }
 
-/* z += `r` rows of x times `q` rows of w, over `n` columns, `r` being 1, 2 or 4: fewer rows take more columns at
- * a time, so that there are always enough sums that do not wait for each other.  Returns how far `ahead` has
- * come. */
+/* z += `r` rows of x times `q` rows of w, over `n` columns, `r` being 1, 2 or 4: fewer rows take more columns
+ * at a time, so that there are always enough sums that do not wait for each other.  Returns how far `ahead`
+ * has come. */
 LANES_INLINE const REAL *NAME(dots)(int r, int q, bool fetch, const stair_products *s, int n, const REAL *x,
                                     const REAL *w, const REAL *ahead, double *z)
 {
@@ -52,7 +55,8 @@ LANES_INLINE const REAL *NAME(dots)(int r, int q, bool fetch, const stair_produc
     for (int i = 0; i < r; i++)
         for (int p = 0; p < q; p++) {
             for (int e = d; e < n; e++)
-                total[i][p] += (double)w[(size_t)p * dim + (size_t)e] * (double)x[(size_t)i * dim + (size_t)e];
+                total[i][p] +=
+                    (double)w[(size_t)p * dim + (size_t)e] * (double)x[(size_t)i * dim + (size_t)e];
             z[(size_t)i * s->row_step + (size_t)p * s->index_step] += total[i][p];
         }
     return ahead;
@@ -74,15 +78,19 @@ DOTS(one_by_two, 1, 2)
 DOTS(one_by_one, 1, 1)
 #undef DOTS
 
-typedef const REAL *NAME(shape)(const stair_products *s, int n, const REAL *x, const REAL *w, const REAL *ahead,
-                                double *z);
+typedef const REAL *NAME(shape)(const stair_products *s, int n, const REAL *x, const REAL *w,
+                                const REAL *ahead, double *z);
 
 /* all of w against 4, 2 or 1 rows */
 LANES_INLINE const REAL *NAME(rows)(size_t r, const stair_products *s, int n, const REAL *x, const REAL *w,
                                     const REAL *ahead, double *z)
 {
-    NAME(shape) *pair = r == 4 ? NAME(four_by_two) : r == 2 ? NAME(two_by_two) : NAME(one_by_two),
-                *last = r == 4 ? NAME(four_by_one) : r == 2 ? NAME(two_by_one) : NAME(one_by_one);
+    NAME(shape) *pair = r == 4   ? NAME(four_by_two)
+                        : r == 2 ? NAME(two_by_two)
+                                 : NAME(one_by_two),
+                *last = r == 4   ? NAME(four_by_one)
+                        : r == 2 ? NAME(two_by_one)
+                                 : NAME(one_by_one);
     const REAL *reached = ahead;
     for (int p = 0; p < s->indices; p += 2, ahead = NULL) {
         const REAL *next = (p + 2 <= s->indices ? pair : last)(s, n, x, w + (size_t)p * s->dim, ahead,
@@ -107,8 +115,8 @@ void STAIR_HOT(NAME(stair_products_project))(const stair_products *s, size_t row
     }
 }
 
-/* sum (q, STRIP columns) += c^T x over `rows` rows, added to each other before they are to `sum`; c (rows, q).
- * Returns how far `ahead` has come. */
+/* sum (q, STRIP columns) += c^T x over `rows` rows, added to each other before they are to `sum`; c (rows,
+ * q). Returns how far `ahead` has come. */
 LANES_INLINE const REAL *NAME(strip)(int q, bool fetch, const REAL *ahead, size_t rows, size_t dim,
                                      const REAL *x, const REAL *c, REAL *sum)
 {
@@ -139,8 +147,7 @@ LANES_INLINE void NAME(gather)(int q, bool fetch, const stair_products *s, const
     for (size_t r = 0; r < rows; r++)
         for (int p = 0; p < q; p++)
             own[r * (size_t)q + (size_t)p] = (REAL)c[r * s->row_step + (size_t)p * s->index_step];
-    for (; d + STRIP <= dim; d += STRIP)
-        ahead = NAME(strip)(q, fetch, ahead, rows, dim, x + d, own, sum + d);
+    for (; d + STRIP <= dim; d += STRIP) ahead = NAME(strip)(q, fetch, ahead, rows, dim, x + d, own, sum + d);
     for (; d < dim; d++)
         for (int p = 0; p < q; p++)
             for (size_t r = 0; r < rows; r++)

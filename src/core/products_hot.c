@@ -1,7 +1,7 @@
 /* The products of core/products.h on every instruction set, and reading alone to measure them against.
  *
- * Up to four rows of X meet two of w at a time, in panels of columns in which w stays in the first cache for all
- * rows.  The order of every sum is fixed by the code. */
+ * Up to four rows of X meet two of w at a time, in panels of columns in which w stays in the first cache for
+ * all rows.  The order of every sum is fixed by the code. */
 #include "core/products.h"
 #include "core/isa.h"
 #include "core/lanes.h"

@@ -27,8 +27,8 @@ void stair_qmc_point(int dim, uint64_t n, uint64_t i, const double *shift, doubl
     }
 }
 
-/* Multiples of the vector are odd, so that points i and i + n move by 1/2 in all coordinates, and the tent map turns that into
- * 1 - u. */
+/* Multiples of the vector are odd, so that points i and i + n move by 1/2 in all coordinates, and the tent
+ * map turns that into 1 - u. */
 void stair_qmc_even_point(int dim, uint64_t n, uint64_t i, const double *shift, double *out)
 {
     stair_qmc_point(dim, 2 * n, i, shift, out);
@@ -38,7 +38,8 @@ void stair_qmc_even_point(int dim, uint64_t n, uint64_t i, const double *shift, 
 double stair_qmc_normal(double p)
 {
     double tail = p < 0.5 ? p : 1 - p, t = sqrt(-2 * log(tail));
-    double x = t - (2.515517 + t * (0.802853 + t * 0.010328)) / (1 + t * (1.432788 + t * (0.189269 + t * 0.001308)));
+    double x =
+        t - (2.515517 + t * (0.802853 + t * 0.010328)) / (1 + t * (1.432788 + t * (0.189269 + t * 0.001308)));
     double step = (0.5 * erfc(x * M_SQRT1_2) - tail) * sqrt(2 * M_PI) * exp(0.5 * x * x);
     x += step / (1 - 0.5 * x * step);
     return p < 0.5 ? -x : x;
@@ -60,7 +61,8 @@ static double *build_normals(int dim)
         for (uint64_t i = 0; i < STAIR_QMC_TABLE; i++) {
             stair_qmc_point(dim, STAIR_QMC_TABLE, reversed(i), shift, unit);
             for (int k = 0; k < dim; k++)
-                table[((size_t)r * (size_t)dim + (size_t)k) * STAIR_QMC_TABLE + i] = stair_qmc_normal(unit[k]);
+                table[((size_t)r * (size_t)dim + (size_t)k) * STAIR_QMC_TABLE + i] =
+                    stair_qmc_normal(unit[k]);
         }
     }
     return table;

@@ -8,15 +8,17 @@
  * and folded by the tent map, so that smooth functions need not be periodic. */
 void stair_qmc_point(int dim, uint64_t n, uint64_t i, const double *shift, double *out);
 
-/* Point i of n for functions that are even, f(u) = f(1 - u): one of each pair of such points in a lattice of 2n. */
+/* Point i of n for functions that are even, f(u) = f(1 - u): one of each pair of such points in a lattice of
+ * 2n. */
 void stair_qmc_even_point(int dim, uint64_t n, uint64_t i, const double *shift, double *out);
 
 /* Inverse of the standard normal distribution function, to about 1e-9: it shapes point sets, whose
  * density is then computed from the point itself, so its error never enters a result. */
 double stair_qmc_normal(double p);
 
-/* Gaussian points shared by everyone: (STAIR_QMC_SHIFTS, dim, STAIR_QMC_TABLE), one random shift of the lattice
- * each, in an order whose first 2^k points are a lattice too.  Built once per dimension; NULL without memory. */
+/* Gaussian points shared by everyone: (STAIR_QMC_SHIFTS, dim, STAIR_QMC_TABLE), one random shift of the
+ * lattice each, in an order whose first 2^k points are a lattice too.  Built once per dimension; NULL without
+ * memory. */
 #define STAIR_QMC_SHIFTS 8
 #define STAIR_QMC_TABLE  4096
 #define STAIR_QMC_DIM    128

@@ -14,7 +14,8 @@ static uint64_t key_of(uint64_t seed, stair_rng_purpose purpose)
     return seed ^ ((uint64_t)purpose * 0x9E3779B97F4A7C15u);
 }
 
-void stair_rng_words(uint64_t seed, stair_rng_purpose purpose, uint64_t sample, uint64_t draw, uint32_t out[4])
+void stair_rng_words(uint64_t seed, stair_rng_purpose purpose, uint64_t sample, uint64_t draw,
+                     uint32_t out[4])
 {
     uint64_t key_bits = key_of(seed, purpose);
     philox4x32_key_t key = {{(uint32_t)key_bits, (uint32_t)(key_bits >> 32)}};
@@ -30,7 +31,8 @@ static double unit(uint32_t high, uint32_t low)
     return ((double)bits + 0.5) * 0x1p-53;
 }
 
-void stair_rng_uniform2(uint64_t seed, stair_rng_purpose purpose, uint64_t sample, uint64_t draw, double out[2])
+void stair_rng_uniform2(uint64_t seed, stair_rng_purpose purpose, uint64_t sample, uint64_t draw,
+                        double out[2])
 {
     uint32_t words[4];
     stair_rng_words(seed, purpose, sample, draw, words);
@@ -64,7 +66,8 @@ void stair_rng_normals_single(uint64_t seed, stair_rng_purpose purpose, uint64_t
 {
     uint64_t key = key_of(seed, purpose);
     int i = 0;
-    for (; i + 16 <= n; i += 16) stair_normals_single_table[stair_isa()](key, sample, (uint64_t)i / 2, out + i);
+    for (; i + 16 <= n; i += 16)
+        stair_normals_single_table[stair_isa()](key, sample, (uint64_t)i / 2, out + i);
     if (i == n) return;
     float rest[16];
     stair_normals_single_table[stair_isa()](key, sample, (uint64_t)i / 2, rest);

@@ -20,10 +20,12 @@ typedef enum {
 } stair_rng_purpose;
 
 /* Four 32-bit words. */
-void stair_rng_words(uint64_t seed, stair_rng_purpose purpose, uint64_t sample, uint64_t draw, uint32_t out[4]);
+void stair_rng_words(uint64_t seed, stair_rng_purpose purpose, uint64_t sample, uint64_t draw,
+                     uint32_t out[4]);
 
 /* Two uniforms in (0, 1), 53 bits each. */
-void stair_rng_uniform2(uint64_t seed, stair_rng_purpose purpose, uint64_t sample, uint64_t draw, double out[2]);
+void stair_rng_uniform2(uint64_t seed, stair_rng_purpose purpose, uint64_t sample, uint64_t draw,
+                        double out[2]);
 
 /* n numbers of stream (seed, purpose, sample), from draw 0 on. */
 void stair_rng_uniforms(uint64_t seed, stair_rng_purpose purpose, uint64_t sample, int n, double *out);

@@ -1,5 +1,5 @@
-/* Student's t at the probability of three standard deviations: a table for few values, beyond it the expansion in
- * 1/(degrees of freedom) of Cornish and Fisher at z = 3 (Abramowitz and Stegun, 26.7.5). */
+/* Student's t at the probability of three standard deviations: a table for few values, beyond it the
+ * expansion in 1/(degrees of freedom) of Cornish and Fisher at z = 3 (Abramowitz and Stegun, 26.7.5). */
 #include "core/stats.h"
 
 #include <math.h>
@@ -9,7 +9,8 @@
 
 double stair_student(int n)
 {
-    static const double few[TABLE] = {78.60050, 6.40225, 3.07298, 2.20674, 1.83569, 1.63469, 1.50999, 1.42554};
+    static const double few[TABLE] = {78.60050, 6.40225, 3.07298, 2.20674,
+                                      1.83569,  1.63469, 1.50999, 1.42554};
     double freedom = n - 1;
     if (n < 2) return INFINITY;
     if (freedom <= TABLE) return few[n - 2];

@@ -1,9 +1,9 @@
 /* What an iteration of GAMP costs: verify, then time, everything in one run so that ratios carry over.
  *
  * The two products with X should cost no more than reading it once; reading alone, by the same number of
- * threads in blocks of the same size, is timed right before them each time, since the speed of memory changes with what others
- * do, and the median of the ratios is given.  Beside it, the products on tiles that are in the cache already.  Memory is measured
- * first, before anything large is allocated. */
+ * threads in blocks of the same size, is timed right before them each time, since the speed of memory changes
+ * with what others do, and the median of the ratios is given.  Beside it, the products on tiles that are in
+ * the cache already.  Memory is measured first, before anything large is allocated. */
 #define _DEFAULT_SOURCE
 #include <math.h>
 #include <stdio.h>
@@ -55,7 +55,8 @@ static stair_status multiply_block(void *user, size_t block, int thread, stair_c
     double *rows = job->rows + (size_t)thread * row_room(tiles, job->indices);
     size_t weights = (size_t)job->indices * (size_t)tiles->dim;
     stair_products shape = stair_tile_products(tiles, job->indices);
-    stair_products_sum sum = {.part = job->parts + (size_t)thread * weights, .sum = job->sums + block * weights};
+    stair_products_sum sum = {.part = job->parts + (size_t)thread * weights,
+                              .sum = job->sums + block * weights};
     size_t lo, hi, most = stair_tile_samples(tiles);
     stair_block_range(tiles, block, &lo, &hi);
     for (size_t first = lo; first < hi; first += most) {
@@ -82,7 +83,8 @@ static stair_status read_block(void *user, size_t block, int thread, stair_conte
     return STAIR_OK;
 }
 
-static stair_status time_pass(stair_context *context, stair_parallel_body *body, products *job, double *seconds)
+static stair_status time_pass(stair_context *context, stair_parallel_body *body, products *job,
+                              double *seconds)
 {
     double sum = 0;
     STAIR_TRY(stair_parallel(context, STAIR_GAMP_BLOCKS, body, job));
@@ -131,11 +133,12 @@ static double verify(const products *job)
 static stair_status bench_pass(stair_context *context, int dim, int indices, stair_amp_row *row)
 {
     size_t samples = X_BYTES / (2 * sizeof(float) * (size_t)dim), weights = (size_t)indices * (size_t)dim;
-    products job = {.indices = indices, .tiles = {.dim = dim, .tokens = 2, .samples = samples, .single = true, .seed = 1}};
+    products job = {.indices = indices,
+                    .tiles = {.dim = dim, .tokens = 2, .samples = samples, .single = true, .seed = 1}};
     float *x = stair_products_memory(samples * 2 * (size_t)dim * sizeof(float)), read[STAIR_GAMP_BLOCKS];
-    double *memory =
-        malloc((weights * (1 + STAIR_GAMP_BLOCKS) + (size_t)context->threads * row_room(&job.tiles, indices)) *
-               sizeof(double));
+    double *memory = malloc(
+        (weights * (1 + STAIR_GAMP_BLOCKS) + (size_t)context->threads * row_room(&job.tiles, indices)) *
+        sizeof(double));
     double reading[REPEATS], cached[REPEATS], pass[REPEATS], ratio[REPEATS];
     double gigabytes = (double)(samples * 2 * (size_t)dim * sizeof(float)) / 1e9;
     job.parts = stair_products_memory(weights * (size_t)context->threads * sizeof(float));
@@ -171,8 +174,8 @@ static stair_status bench_pass(stair_context *context, int dim, int indices, sta
                                .unit = "of read bandwidth",
                                .limit = BANDWIDTH,
                                .error = verify(&job)};
-        snprintf(row->what, sizeof row->what, "products with X, P = %d; GB/s: read %.0f, cached %.0f", indices,
-                 gigabytes / median(reading), gigabytes / median(cached));
+        snprintf(row->what, sizeof row->what, "products with X, P = %d; GB/s: read %.0f, cached %.0f",
+                 indices, gigabytes / median(reading), gigabytes / median(cached));
         row->passed = row->value >= row->limit && row->error < 1e-6; /* of single precision */
     }
     free(x);

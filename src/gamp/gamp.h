@@ -117,7 +117,8 @@ void stair_gamp_align(const stair_model *model, double *q, double *m);
 typedef struct {
     double bayes, plugin, bayes_error, plugin_error;
 } stair_gamp_errors;
-/* The normals behind them, the same at every iteration: at least `points` points; NULL without memory, else to be freed. */
+/* The normals behind them, the same at every iteration: at least `points` points; NULL without memory, else
+ * to be freed. */
 double *stair_gamp_error_normals(const stair_model *model, int points, uint64_t seed);
 /* Errors of prediction given the overlaps: t = W* W*^T/D, m = W W*^T/D, q = W W^T/D, v = C. */
 void stair_gamp_errors_at(const stair_model *model, int points, const double *normals, const double *t,

@@ -168,12 +168,16 @@ static void one_point(const stair_model *model, const double *joint, const doubl
     }
 }
 
-static int points_each(int points) { return (points + REPLICATES - 1) / REPLICATES; }
+static int points_each(int points)
+{
+    return (points + REPLICATES - 1) / REPLICATES;
+}
 
 double *stair_gamp_error_normals(const stair_model *model, int points, uint64_t seed)
 {
     int size = 4 * model->info.indices * model->info.tokens, each = points_each(points);
-    double shift[4 * CELLS], *normals = malloc(sizeof(double) * (size_t)size * (size_t)each * REPLICATES), *at = normals;
+    double shift[4 * CELLS], *normals = malloc(sizeof(double) * (size_t)size * (size_t)each * REPLICATES),
+                             *at = normals;
     for (int r = 0; normals && r < REPLICATES; r++) {
         stair_rng_uniforms(seed, STAIR_RNG_SHIFT, (uint64_t)1 << 40 | (uint64_t)r, size, shift);
         for (int i = 0; i < each; i++, at += size) {
@@ -187,8 +191,7 @@ double *stair_gamp_error_normals(const stair_model *model, int points, uint64_t 
 void stair_gamp_errors_at(const stair_model *model, int points, const double *normals, const double *t,
                           const double *m, const double *q, const double *v, stair_gamp_errors *errors)
 {
-    int p = model->info.indices, n = 2 * p, size = p * model->info.tokens,
-        each = points_each(points);
+    int p = model->info.indices, n = 2 * p, size = p * model->info.tokens, each = points_each(points);
     double both[4 * STAIR_GAMP_SQUARE], joint[4 * STAIR_GAMP_SQUARE], wide[STAIR_GAMP_SQUARE],
         rest[STAIR_GAMP_SQUARE];
     double bayes[REPLICATES] = {0}, plugin[REPLICATES] = {0};
@@ -203,7 +206,8 @@ void stair_gamp_errors_at(const stair_model *model, int points, const double *no
     factor(p, wide, rest);
     *errors = (stair_gamp_errors){0};
     for (int r = 0; r < REPLICATES; r++) {
-        for (int i = 0; i < each; i++, normals += 4 * size) one_point(model, joint, rest, normals, &bayes[r], &plugin[r]);
+        for (int i = 0; i < each; i++, normals += 4 * size)
+            one_point(model, joint, rest, normals, &bayes[r], &plugin[r]);
         bayes[r] /= each;
         plugin[r] /= each;
         errors->bayes += bayes[r] / REPLICATES;

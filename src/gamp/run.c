@@ -151,7 +151,8 @@ static void fill_record(one_run *run, double change, bool with_errors)
     for (int i = 0; i < p; i++) cosine[i] = NAN;
     if (s->problem->teacher) {
         stair_gamp_overlap(p, s->dim, s->w, s->problem->teacher, m);
-        if (with_errors) stair_gamp_errors_at(s->model, s->options->test, run->normals, run->t, m, q, v, &errors);
+        if (with_errors)
+            stair_gamp_errors_at(s->model, s->options->test, run->normals, run->t, m, q, v, &errors);
         stair_gamp_align(s->model, q, m);
         for (int i = 0; i < p; i++) {
             double norm = sqrt(fmax(0, q[i * (p + 1)]) * run->t[i * (p + 1)]);
@@ -178,7 +179,8 @@ static int why_stop(const one_run *run, double change)
     stair_matrix_eigen(s->p, s->c, values, vectors);
     if (values[s->p - 1] < s->options->perfect) return STAIR_STOP_PERFECT;
     if (s->iteration && square / s->p < NOTHING) return STAIR_STOP_ZERO;
-    if (s->iteration && change < s->options->tolerance && s->cov_change < SETTLED) return STAIR_STOP_CONVERGED;
+    if (s->iteration && change < s->options->tolerance && s->cov_change < SETTLED)
+        return STAIR_STOP_CONVERGED;
     return s->iteration >= s->options->max_iterations ? STAIR_STOP_ITERATIONS : GOES_ON;
 }
 

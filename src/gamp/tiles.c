@@ -7,10 +7,11 @@
 
 #include <stdlib.h>
 
-#define TILE_BYTES  (192 * 1024) /* this tile, the next, w and the sums share a second-level cache ... */
-#define LARGE_BYTES (256 * 1024) /* ... less well when tiles are larger, but w and the sums are read for each, */
-#define MANY_ROWS   8            /* so tiles of fewer rows are made larger */
-#define MOST_ROWS   64           /* of a tile */
+#define TILE_BYTES (192 * 1024) /* this tile, the next, w and the sums share a second-level cache ... */
+#define LARGE_BYTES                                                                                          \
+    (256 * 1024)     /* ... less well when tiles are larger, but w and the sums are read for each, */
+#define MANY_ROWS 8  /* so tiles of fewer rows are made larger */
+#define MOST_ROWS 64 /* of a tile */
 
 static size_t sample_bytes(const stair_tiles *tiles)
 {

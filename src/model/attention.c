@@ -15,8 +15,19 @@
 
 #include "model/keys.h"
 
-enum { KEY_LAYERS, KEY_TOKENS, KEY_RANK, KEY_SKIP, KEY_ACTIVATION, KEY_MIXING, KEY_WEIGHTS, KEY_HEADS, KEY_OUTPUT,
-       KEY_NOISE, KEY_PRENOISE };
+enum {
+    KEY_LAYERS,
+    KEY_TOKENS,
+    KEY_RANK,
+    KEY_SKIP,
+    KEY_ACTIVATION,
+    KEY_MIXING,
+    KEY_WEIGHTS,
+    KEY_HEADS,
+    KEY_OUTPUT,
+    KEY_NOISE,
+    KEY_PRENOISE
+};
 
 static const stair_model_key keys[] = {
     {"layers", "2", "depth L"},
@@ -72,7 +83,8 @@ static void mixing_matrix(const stair_attention *a, const double *s, double *b)
 {
     int m = a->tokens;
     for (int i = 0; i < m; i++)
-        for (int j = 0; j < m; j++) b[i * m + j] = (a->literal ? s[j * m + i] : s[i * m + j]) + (i == j ? a->skip : 0);
+        for (int j = 0; j < m; j++)
+            b[i * m + j] = (a->literal ? s[j * m + i] : s[i * m + j]) + (i == j ? a->skip : 0);
 }
 
 static void multiply(int m, const double *x, const double *y, double *out)
@@ -129,7 +141,8 @@ static stair_status label_from_output(stair_context *context, const stair_model 
             double value = y[i * m + j];
             sum += value;
             if (!a->linear && !(value >= 0 && value <= 1))
-                return stair_fail(context, STAIR_BAD_INPUT, "y[%d][%d] = %g is not a softmax output", i, j, value);
+                return stair_fail(context, STAIR_BAD_INPUT, "y[%d][%d] = %g is not a softmax output", i, j,
+                                  value);
             if (!a->linear && value == 0)
                 return stair_fail(context, STAIR_BAD_INPUT,
                                   "y[%d][%d] = 0 has lost its information; give the labels as logits", i, j);
@@ -143,10 +156,10 @@ static stair_status label_from_output(stair_context *context, const stair_model 
 
 /* The tape of one forward pass: what the backward pass needs of each layer. */
 typedef struct {
-    double mixed[SQUARE];                              /* H_{l-1} */
-    double h[STAIR_MAX_TOKENS * STAIR_MAX_INDICES];    /* (M, P_l) */
-    double s[SQUARE];                                  /* S_l */
-    double b[SQUARE];                                  /* c 1 + S_l (or its transpose) */
+    double mixed[SQUARE];                           /* H_{l-1} */
+    double h[STAIR_MAX_TOKENS * STAIR_MAX_INDICES]; /* (M, P_l) */
+    double s[SQUARE];                               /* S_l */
+    double b[SQUARE];                               /* c 1 + S_l (or its transpose) */
 } layer_tape;
 
 static void forward_tape(const stair_attention *a, const double *z, layer_tape *tape)
@@ -185,7 +198,8 @@ static void gradient(const stair_model *model, const double *z, const double *co
     const stair_attention *a = model->state;
     int m = a->tokens;
     layer_tape tape[STAIR_MAX_LAYERS];
-    double grad_mixed[SQUARE] = {0}, grad_s[SQUARE], grad_h[STAIR_MAX_TOKENS * STAIR_MAX_INDICES], next[SQUARE];
+    double grad_mixed[SQUARE] = {0}, grad_s[SQUARE], grad_h[STAIR_MAX_TOKENS * STAIR_MAX_INDICES],
+           next[SQUARE];
     forward_tape(a, z, tape);
     memcpy(grad_s, cotangent, sizeof(double) * (size_t)(m * m));
     for (int l = a->layers - 1; l >= 0; l--) {
@@ -226,31 +240,41 @@ static stair_status parse_ranks(stair_context *context, const char *text, stair_
     while (*at) {
         char *end;
         long rank = strtol(at, &end, 10);
-        if (end == at || rank < 1 || rank > STAIR_MAX_INDICES || count == STAIR_MAX_LAYERS || (*end && *end != '+'))
-            return stair_fail(context, STAIR_BAD_INPUT, "model key rank=%s: expected ranks from 1 to %d, as 1 or 1+2+1",
-                              text, STAIR_MAX_INDICES);
+        if (end == at || rank < 1 || rank > STAIR_MAX_INDICES || count == STAIR_MAX_LAYERS ||
+            (*end && *end != '+'))
+            return stair_fail(context, STAIR_BAD_INPUT,
+                              "model key rank=%s: expected ranks from 1 to %d, as 1 or 1+2+1", text,
+                              STAIR_MAX_INDICES);
         a->rank[count++] = (int)rank;
         if (*end == '+' && !end[1])
-            return stair_fail(context, STAIR_BAD_INPUT, "model key rank=%s: a rank is missing after '+'", text);
+            return stair_fail(context, STAIR_BAD_INPUT, "model key rank=%s: a rank is missing after '+'",
+                              text);
         at = *end ? end + 1 : end;
     }
     if (count == 1)
         for (; count < a->layers; count++) a->rank[count] = a->rank[0];
     if (count != a->layers)
-        return stair_fail(context, STAIR_BAD_INPUT, "model key rank=%s: %d ranks for %d layers", text, count, a->layers);
+        return stair_fail(context, STAIR_BAD_INPUT, "model key rank=%s: %d ranks for %d layers", text, count,
+                          a->layers);
     return STAIR_OK;
 }
 
 static stair_status refuse_later_keys(stair_context *context, const char *const *values)
 {
-    static const char *const weights[] = {"tied", "untied", NULL}, *const outputs[] = {"scores", "sequence", NULL};
+    static const char *const weights[] = {"tied", "untied", NULL}, *const outputs[] = {"scores", "sequence",
+                                                                                       NULL};
     int choice, heads;
     STAIR_TRY(stair_key_choice(context, "weights", values[KEY_WEIGHTS], weights, &choice));
-    if (choice) return stair_fail(context, STAIR_UNSUPPORTED, "weights=untied is not in this release; use weights=tied");
+    if (choice)
+        return stair_fail(context, STAIR_UNSUPPORTED,
+                          "weights=untied is not in this release; use weights=tied");
     STAIR_TRY(stair_key_integer(context, "heads", values[KEY_HEADS], 1, 64, &heads));
-    if (heads > 1) return stair_fail(context, STAIR_UNSUPPORTED, "heads=%d is not in this release; use heads=1", heads);
+    if (heads > 1)
+        return stair_fail(context, STAIR_UNSUPPORTED, "heads=%d is not in this release; use heads=1", heads);
     STAIR_TRY(stair_key_choice(context, "output", values[KEY_OUTPUT], outputs, &choice));
-    if (choice) return stair_fail(context, STAIR_UNSUPPORTED, "output=sequence is not in this release; use output=scores");
+    if (choice)
+        return stair_fail(context, STAIR_UNSUPPORTED,
+                          "output=sequence is not in this release; use output=scores");
     return STAIR_OK;
 }
 
@@ -261,11 +285,13 @@ static stair_status check_mixing(stair_context *context, const stair_attention *
     for (int l = 0; l + 1 < a->layers; l++) hidden_rank = a->rank[l] < hidden_rank ? a->rank[l] : hidden_rank;
     if (a->layers == 1) return STAIR_OK;
     if (!a->linear && a->skip == -1)
-        return stair_fail(context, STAIR_BAD_INPUT, "skip=-1 makes every mixing matrix singular; choose another skip");
-    if (a->linear && a->skip == 0 && hidden_rank < a->tokens)
         return stair_fail(context, STAIR_BAD_INPUT,
-                          "skip=0 with linear activation and rank below %d tokens is singular; choose another skip",
-                          a->tokens);
+                          "skip=-1 makes every mixing matrix singular; choose another skip");
+    if (a->linear && a->skip == 0 && hidden_rank < a->tokens)
+        return stair_fail(
+            context, STAIR_BAD_INPUT,
+            "skip=0 with linear activation and rank below %d tokens is singular; choose another skip",
+            a->tokens);
     return STAIR_OK;
 }
 
@@ -300,7 +326,8 @@ static stair_status create(stair_context *context, stair_model *model, const cha
     a->angles = last_rank * (last_rank - 1) / 2;
     model->fibre_dim = (rows - last_rank) * a->tokens + (a->unseen > 0) + a->angles;
     if (rows > STAIR_MAX_INDICES || model->fibre_dim > STAIR_MAX_DIM)
-        return stair_fail(context, STAIR_UNSUPPORTED, "model too large: at most %d indices in all and %d hidden dimensions",
+        return stair_fail(context, STAIR_UNSUPPORTED,
+                          "model too large: at most %d indices in all and %d hidden dimensions",
                           STAIR_MAX_INDICES, STAIR_MAX_DIM);
     info->layers = a->layers;
     info->tokens = a->tokens;

@@ -11,8 +11,8 @@ typedef struct {
     double skip;                /* c */
     bool linear;                /* activation: identity in place of softmax */
     bool literal;               /* the paper's mixing: S_l transposed */
-    int unseen;                 /* dimensions of v: the part of h_L the label does not see, shared by all tokens */
-    int angles;                 /* coordinates of the rotation of h_L */
+    int unseen; /* dimensions of v: the part of h_L the label does not see, shared by all tokens */
+    int angles; /* coordinates of the rotation of h_L */
 } stair_attention;
 
 /* Layout of stair_fibre.data, in doubles. */
@@ -28,7 +28,8 @@ stair_status stair_attention_fibre_open(stair_context *context, const stair_mode
                                         const double *omega, stair_fibre *fibre);
 void stair_attention_fibre_map(const stair_fibre *fibre, int chart, int n, const double *u, double *z,
                                double *weight);
-void stair_attention_fibre_head(const stair_fibre *fibre, int n, const double *u, double *mix, double *weight);
+void stair_attention_fibre_head(const stair_fibre *fibre, int n, const double *u, double *mix,
+                                double *weight);
 void stair_attention_fibre_tail(const stair_fibre *fibre, int chart, int n, const double *v, double *t,
                                 double *weight);
 

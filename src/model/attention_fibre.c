@@ -19,13 +19,13 @@
 #include "core/isa.h"
 #include "core/matrix.h"
 
-#define SQUARE (STAIR_MAX_TOKENS * STAIR_MAX_TOKENS)
-#define POLISH 32
+#define SQUARE   (STAIR_MAX_TOKENS * STAIR_MAX_TOKENS)
+#define POLISH   32
 #define FEASIBLE 1e-7 /* how far labels may be from a fibre, relative to their size */
 
 STAIR_HOT_TABLE(void, stair_attention_map,
-                (const stair_attention *a, const double *h, const double *centre, bool brief, double *scratch, int n,
-                 const double *u, double *z, double *weight));
+                (const stair_attention *a, const double *h, const double *centre, bool brief, double *scratch,
+                 int n, const double *u, double *z, double *weight));
 STAIR_HOT_TABLE(void, stair_attention_unmix,
                 (const stair_attention *a, int layers, int n, const double *u, double *mix, double *weight));
 
@@ -66,7 +66,8 @@ static stair_status line_from_softmax(stair_context *context, int m, const doubl
     h[to] = -delta[to * m + from] / root;
     for (int k = 0; k < m; k++)
         if (k != from && k != to)
-            h[k] = (h[from] * h[from] - h[to] * h[to] - delta[from * m + k] + delta[to * m + k]) / (h[from] - h[to]);
+            h[k] = (h[from] * h[from] - h[to] * h[to] - delta[from * m + k] + delta[to * m + k]) /
+                   (h[from] - h[to]);
     return STAIR_OK;
 }
 
@@ -100,7 +101,8 @@ static void polish_points(int m, int rank, const double *delta, double *h)
 }
 
 /* P_L >= 2: centred Gram matrix by double centring, its square root, then the centre of mass. */
-static stair_status points_from_softmax(stair_context *context, int m, int rank, const double *delta, double *h)
+static stair_status points_from_softmax(stair_context *context, int m, int rank, const double *delta,
+                                        double *h)
 {
     double gram[SQUARE], values[STAIR_MAX_TOKENS], vectors[SQUARE], row[STAIR_MAX_TOKENS] = {0}, total = 0;
     int kept = rank < m - 1 ? rank : m - 1;
@@ -112,7 +114,8 @@ static stair_status points_from_softmax(stair_context *context, int m, int rank,
             gram[i * m + j] = -0.5 * (delta[i * m + j] + delta[j * m + i] - row[i] - row[j] + total);
     stair_matrix_eigen(m, gram, values, vectors);
     double largest = values[m - 1] > 0 ? values[m - 1] : 0;
-    if (values[0] < -FEASIBLE * (largest + 1e-12)) return infeasible(context, "squared distances of tokens are not Euclidean");
+    if (values[0] < -FEASIBLE * (largest + 1e-12))
+        return infeasible(context, "squared distances of tokens are not Euclidean");
     memset(h, 0, sizeof(double) * (size_t)(m * rank));
     for (int k = 0; k < kept; k++) {
         double value = values[m - 1 - k], centre = 0;
@@ -140,7 +143,8 @@ static stair_status points_from_linear(stair_context *context, int m, int rank, 
         for (int i = 1; i < m; i++)
             if (j[i * m + i] > j[best * m + best]) best = i;
         if (j[best * m + best] < 0) return infeasible(context, "the diagonal of y must not be negative");
-        for (int i = 0; i < m && j[best * m + best] > 0; i++) h[i] = j[i * m + best] / sqrt(j[best * m + best]);
+        for (int i = 0; i < m && j[best * m + best] > 0; i++)
+            h[i] = j[i * m + best] / sqrt(j[best * m + best]);
         return STAIR_OK;
     }
     stair_matrix_eigen(m, j, values, vectors);
@@ -152,8 +156,8 @@ static stair_status points_from_linear(stair_context *context, int m, int rank, 
 }
 
 /* Whether h reproduces the label: a label off the range of the model does not get this far. */
-static stair_status check_points(stair_context *context, const stair_attention *a, int rank, const double *target,
-                                 const double *h)
+static stair_status check_points(stair_context *context, const stair_attention *a, int rank,
+                                 const double *target, const double *h)
 {
     int m = a->tokens;
     for (int i = 0; i < m; i++)
@@ -185,7 +189,8 @@ static void centre_charts(const stair_attention *a, const double *h, const doubl
         for (int y = 0; y < p; y++) {
             k[x * p + y] = 0;
             for (int i = 0; i < m; i++)
-                for (int j = 0; j < m; j++) k[x * p + y] += h[i * p + x] * mixed[i * m + j] * omega[(a->row[last] + y) * m + j];
+                for (int j = 0; j < m; j++)
+                    k[x * p + y] += h[i * p + x] * mixed[i * m + j] * omega[(a->row[last] + y) * m + j];
         }
     stair_matrix_procrustes(p, k, 1, centre);
     stair_matrix_procrustes(p, k, -1, centre + p * p);
@@ -210,7 +215,8 @@ stair_status stair_attention_fibre_open(stair_context *context, const stair_mode
     stair_attention_layout at = stair_attention_fibre_layout(a, &size);
     double target[SQUARE], *h = fibre->data + at.h;
     for (int i = 0; i < m; i++)
-        for (int j = 0; j < m; j++) target[i * m + j] = a->linear ? label[i * m + j] : label[i * m + i] - label[i * m + j];
+        for (int j = 0; j < m; j++)
+            target[i * m + j] = a->linear ? label[i * m + j] : label[i * m + i] - label[i * m + j];
     if (a->linear)
         STAIR_TRY(points_from_linear(context, m, rank, target, h));
     else if (rank == 1 && m > 1)
@@ -236,17 +242,19 @@ stair_status stair_attention_fibre_open(stair_context *context, const stair_mode
     return STAIR_OK;
 }
 
-void stair_attention_fibre_map(const stair_fibre *fibre, int chart, int n, const double *u, double *z, double *weight)
+void stair_attention_fibre_map(const stair_fibre *fibre, int chart, int n, const double *u, double *z,
+                               double *weight)
 {
     const stair_attention *a = fibre->model->state;
     int last = a->rank[a->layers - 1], size;
     stair_attention_layout at = stair_attention_fibre_layout(a, &size);
-    stair_attention_map_table[stair_isa()](a, fibre->data + at.h, fibre->data + at.centre + chart * last * last, fibre->brief,
+    stair_attention_map_table[stair_isa()](a, fibre->data + at.h,
+                                           fibre->data + at.centre + chart * last * last, fibre->brief,
                                            fibre->data + at.scratch, n, u, z, weight);
 }
 
-/* The head: all layers but the last hidden one and the last.  With v = H u for the last hidden rows u, the tail
- * is a model of two layers. */
+/* The head: all layers but the last hidden one and the last.  With v = H u for the last hidden rows u, the
+ * tail is a model of two layers. */
 void stair_attention_fibre_head(const stair_fibre *fibre, int n, const double *u, double *mix, double *weight)
 {
     const stair_attention *a = fibre->model->state;
@@ -258,7 +266,8 @@ void stair_attention_fibre_head(const stair_fibre *fibre, int n, const double *u
     }
 }
 
-void stair_attention_fibre_tail(const stair_fibre *fibre, int chart, int n, const double *v, double *t, double *weight)
+void stair_attention_fibre_tail(const stair_fibre *fibre, int chart, int n, const double *v, double *t,
+                                double *weight)
 {
     const stair_attention *a = fibre->model->state;
     stair_attention tail = *a;
@@ -268,6 +277,7 @@ void stair_attention_fibre_tail(const stair_fibre *fibre, int chart, int n, cons
     tail.rank[0] = a->rank[last - 1];
     tail.rank[1] = rank;
     tail.row[1] = tail.rank[0];
-    stair_attention_map_table[stair_isa()](&tail, fibre->data + at.h, fibre->data + at.centre + chart * rank * rank, fibre->brief,
+    stair_attention_map_table[stair_isa()](&tail, fibre->data + at.h,
+                                           fibre->data + at.centre + chart * rank * rank, fibre->brief,
                                            fibre->data + at.scratch, n, v, t, weight);
 }

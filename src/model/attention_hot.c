@@ -12,11 +12,12 @@
 #include "core/matrix.h"
 #include "model/attention.h"
 
-#define TINY 1e-60 /* |det| below this stands for a singular mixing, where the density vanishes */
-#define HUGE_Z 1e60 /* and |Z| above this for infinity, so that no product overflows */
+#define TINY   1e-60 /* |det| below this stands for a singular mixing, where the density vanishes */
+#define HUGE_Z 1e60  /* and |Z| above this for infinity, so that no product overflows */
 
-void STAIR_HOT(stair_attention_map)(const stair_attention *a, const double *h, const double *centre, bool brief, double *scratch,
-                                    int n, const double *u, double *z, double *weight);
+void STAIR_HOT(stair_attention_map)(const stair_attention *a, const double *h, const double *centre,
+                                    bool brief, double *scratch, int n, const double *u, double *z,
+                                    double *weight);
 
 /* s (M, M) <- rows of softmax(j) */
 LANES_INLINE void softmax_rows(const int m, lanes *s)
@@ -24,7 +25,8 @@ LANES_INLINE void softmax_rows(const int m, lanes *s)
     if (m == 2) {
         /* one division for both rows; 300 keeps their product finite, and exp(-300) is zero enough */
         lanes low = lanes_set(300.0), one = 1.0 + lanes_exp(lanes_min(s[0] - s[1], low));
-        lanes two = 1.0 + lanes_exp(lanes_min(s[3] - s[2], low)), both = lanes_reciprocal(one * two), off0 = two * both, off1 = one * both;
+        lanes two = 1.0 + lanes_exp(lanes_min(s[3] - s[2], low)), both = lanes_reciprocal(one * two),
+              off0 = two * both, off1 = one * both;
         s[0] = 1.0 - off0;
         s[1] = off0;
         s[2] = off1;
@@ -44,8 +46,8 @@ LANES_INLINE void softmax_rows(const int m, lanes *s)
 }
 
 /* b (M, M) = c 1 + S_l or c 1 + S_l^T; mixed = H_{l-1}, NULL for the identity */
-LANES_INLINE void mixing(const stair_attention *a, const int m, const int layer, const double *u, const lanes *mixed,
-                         lanes *b)
+LANES_INLINE void mixing(const stair_attention *a, const int m, const int layer, const double *u,
+                         const lanes *mixed, lanes *b)
 {
     for (int i = 0; i < m * m; i++) b[i] = lanes_set(0);
     for (int k = 0; k < a->rank[layer]; k++) {
@@ -73,7 +75,10 @@ LANES_INLINE void mixing(const stair_attention *a, const int m, const int layer,
     for (int i = 0; i < m; i++) b[i * (m + 1)] += a->skip;
 }
 
-LANES_INLINE lanes away_from_zero(lanes x) { return lanes_pick(lanes_abs(x) > TINY, x, lanes_set(TINY)); }
+LANES_INLINE lanes away_from_zero(lanes x)
+{
+    return lanes_pick(lanes_abs(x) > TINY, x, lanes_set(TINY));
+}
 
 /* x (M, p) <- b^{-1} x; returns 1 / det b */
 LANES_INLINE lanes solve(const int m, const int p, const lanes *b, lanes *x)
@@ -94,11 +99,13 @@ LANES_INLINE lanes solve(const int m, const int p, const lanes *b, lanes *x)
                 int i1 = (i + 1) % 3, i2 = (i + 2) % 3, j1 = (j + 1) % 3, j2 = (j + 2) % 3;
                 cofactor[i * 3 + j] = b[i1 * 3 + j1] * b[i2 * 3 + j2] - b[i1 * 3 + j2] * b[i2 * 3 + j1];
             }
-        lanes det = away_from_zero(b[0] * cofactor[0] + b[1] * cofactor[1] + b[2] * cofactor[2]), inverse = lanes_reciprocal(det);
+        lanes det = away_from_zero(b[0] * cofactor[0] + b[1] * cofactor[1] + b[2] * cofactor[2]),
+              inverse = lanes_reciprocal(det);
         for (int k = 0; k < p; k++) {
             lanes old[3] = {x[k], x[p + k], x[2 * p + k]};
             for (int i = 0; i < 3; i++)
-                x[i * p + k] = (cofactor[i] * old[0] + cofactor[3 + i] * old[1] + cofactor[6 + i] * old[2]) * inverse;
+                x[i * p + k] =
+                    (cofactor[i] * old[0] + cofactor[3 + i] * old[1] + cofactor[6 + i] * old[2]) * inverse;
         }
         return inverse;
     }
@@ -115,15 +122,17 @@ LANES_INLINE lanes solve(const int m, const int p, const lanes *b, lanes *x)
 }
 
 /* x (M, p) <- x R, R a product of rotations in the planes (i, n), i < n < p; returns the Haar density.
- * Built up so, the last row of R runs over a sphere with latitudes t_i: the density is prod cos(t_i)^i, t_0 on the
- * whole circle and the others between the poles.  t_0 = 2 gd(s) and t_i = gd(s) make it prod sech(s)^(i+1). */
+ * Built up so, the last row of R runs over a sphere with latitudes t_i: the density is prod cos(t_i)^i, t_0
+ * on the whole circle and the others between the poles.  t_0 = 2 gd(s) and t_i = gd(s) make it prod
+ * sech(s)^(i+1). */
 LANES_INLINE lanes rotate(const int m, const int p, const double *angles, lanes *x)
 {
     lanes density = lanes_set(1);
     const double *circle = angles, *latitude = angles + (size_t)(p - 1) * STAIR_BLOCK;
     for (int n = p - 1; n > 0; n--)
         for (int i = 0; i < n; i++) {
-            lanes s = lanes_load(i ? latitude : circle), down = lanes_exp(-lanes_abs(s)), secant = 2.0 * down / (1.0 + down * down);
+            lanes s = lanes_load(i ? latitude : circle), down = lanes_exp(-lanes_abs(s)),
+                  secant = 2.0 * down / (1.0 + down * down);
             lanes tangent = (1.0 - down * down) / (1.0 + down * down), cosine, sine;
             tangent = lanes_pick(s < 0.0, -tangent, tangent); /* tanh(s) */
             if (i) {
@@ -154,10 +163,10 @@ static double haar_total(int p)
     return total;
 }
 
-/* x (M, p) = (h + v) R, v common to all tokens; returns the density.  One coordinate carries v: v itself where it has
- * one dimension, else log |v|, since rotations turn it. */
-LANES_INLINE lanes last_layer(const stair_attention *a, const int m, const int p, const double *h, const double *centre,
-                              const double *u, lanes *x)
+/* x (M, p) = (h + v) R, v common to all tokens; returns the density.  One coordinate carries v: v itself
+ * where it has one dimension, else log |v|, since rotations turn it. */
+LANES_INLINE lanes last_layer(const stair_attention *a, const int m, const int p, const double *h,
+                              const double *centre, const double *u, lanes *x)
 {
     if (p == 1 && !a->unseen) {
         for (int i = 0; i < m; i++) x[i] = lanes_set(h[i]);
@@ -177,13 +186,15 @@ LANES_INLINE lanes last_layer(const stair_attention *a, const int m, const int p
     for (int i = 0; i < m; i++)
         for (int k = 0; k < p; k++) {
             x[i * p + k] = p == 1 ? v + h[i] : lanes_set(0);
-            for (int j = 0; j < p && p > 1; j++) x[i * p + k] += (j == p - a->unseen ? v : lanes_set(h[i * p + j])) * centre[j * p + k];
+            for (int j = 0; j < p && p > 1; j++)
+                x[i * p + k] += (j == p - a->unseen ? v : lanes_set(h[i * p + j])) * centre[j * p + k];
         }
     return p > 1 ? density * rotate(m, p, coordinate, x) : density;
 }
 
 /* B_1 ... B_layers at one group of nodes; behind them is room for two more matrices. */
-LANES_INLINE void all_mixings(const stair_attention *a, const int m, const int layers, const double *u, lanes *mixings)
+LANES_INLINE void all_mixings(const stair_attention *a, const int m, const int layers, const double *u,
+                              lanes *mixings)
 {
     lanes *mixed = mixings + layers * m * m, *next = mixed + m * m;
     for (int l = 0; l < layers; l++) {
@@ -200,8 +211,7 @@ LANES_INLINE void all_mixings(const stair_attention *a, const int m, const int l
 }
 
 LANES_INLINE void map(const stair_attention *a, const int m, const int layers, const int p, const double *h,
-                      const double *centre, lanes *mixings, int n, const double *u, double *z,
-                      double *weight)
+                      const double *centre, lanes *mixings, int n, const double *u, double *z, double *weight)
 {
     double total = p > 1 ? 1 / haar_total(p) : 1;
     for (int at = 0; at < n; at += LANES) {
@@ -210,7 +220,8 @@ LANES_INLINE void map(const stair_attention *a, const int m, const int layers, c
         all_mixings(a, m, layers - 1, here, mixings);
         lanes density = last_layer(a, m, p, h, centre, here, x) * total, inverse = lanes_set(1);
         for (int l = layers - 2; l >= 0; l--) inverse *= solve(m, p, mixings + l * m * m, x);
-        for (int i = 0; i < m * p && layers > 1; i++) x[i] = lanes_min(lanes_max(x[i], lanes_set(-HUGE_Z)), lanes_set(HUGE_Z));
+        for (int i = 0; i < m * p && layers > 1; i++)
+            x[i] = lanes_min(lanes_max(x[i], lanes_set(-HUGE_Z)), lanes_set(HUGE_Z));
         inverse = lanes_min(lanes_abs(inverse), lanes_set(1 / TINY));
         for (int k = 0; k < p; k++) density *= inverse;
         double *rows = z + (size_t)(a->row[layers - 1] * m) * STAIR_BLOCK + at;
@@ -222,14 +233,19 @@ LANES_INLINE void map(const stair_attention *a, const int m, const int layers, c
 
 /* Two layers of rank one, two tokens, softmax, c > 0: S has rows (1 - o_1, o_1) and (o_2, 1 - o_2), so that
  * det B = (c + 1) (c + 1 - o_1 - o_2), and one division does for the softmax and the inverse. */
-LANES_INLINE void map_pair(const stair_attention *a, const double *h, const bool brief, int n, const double *u, double *z, double *weight)
+LANES_INLINE void map_pair(const stair_attention *a, const double *h, const bool brief, int n,
+                           const double *u, double *z, double *weight)
 {
     const double k = a->skip + 1, over = 1 / k;
     for (int at = 0; at < n; at += LANES) {
-        lanes u0 = lanes_load(u + at), u1 = lanes_load(u + STAIR_BLOCK + at), gap = u0 - u1, low = lanes_set(150.0);
-        lanes first = lanes_min(u0 * gap, low), second = lanes_min(-u1 * gap, low); /* their exps squared stay finite */
-        lanes one = 1.0 + (brief ? lanes_exp_short(first) : lanes_exp(first)), two = 1.0 + (brief ? lanes_exp_short(second) : lanes_exp(second));
-        lanes both = one * two, rest = k * both - (one + two), inverse = lanes_reciprocal(both * rest), share = inverse * rest;
+        lanes u0 = lanes_load(u + at), u1 = lanes_load(u + STAIR_BLOCK + at), gap = u0 - u1,
+              low = lanes_set(150.0);
+        lanes first = lanes_min(u0 * gap, low),
+              second = lanes_min(-u1 * gap, low); /* their exps squared stay finite */
+        lanes one = 1.0 + (brief ? lanes_exp_short(first) : lanes_exp(first)),
+              two = 1.0 + (brief ? lanes_exp_short(second) : lanes_exp(second));
+        lanes both = one * two, rest = k * both - (one + two), inverse = lanes_reciprocal(both * rest),
+              share = inverse * rest;
         lanes o1 = two * share, o2 = one * share, over_det = both * both * inverse * over;
         lanes_store(z + 2 * STAIR_BLOCK + at, ((k - o2) * h[0] - (a->literal ? o2 : o1) * h[1]) * over_det);
         lanes_store(z + 3 * STAIR_BLOCK + at, ((k - o1) * h[1] - (a->literal ? o1 : o2) * h[0]) * over_det);
@@ -237,8 +253,9 @@ LANES_INLINE void map_pair(const stair_attention *a, const double *h, const bool
     }
 }
 
-void STAIR_HOT(stair_attention_map)(const stair_attention *a, const double *h, const double *centre, bool brief, double *scratch,
-                                    int n, const double *u, double *z, double *weight)
+void STAIR_HOT(stair_attention_map)(const stair_attention *a, const double *h, const double *centre,
+                                    bool brief, double *scratch, int n, const double *u, double *z,
+                                    double *weight)
 {
     int m = a->tokens, layers = a->layers, p = a->rank[layers - 1];
     if (m == 2 && layers == 2 && p == 1 && a->rank[0] == 1 && !a->linear && !a->unseen && a->skip > 0) {
@@ -269,11 +286,12 @@ void STAIR_HOT(stair_attention_map)(const stair_attention *a, const double *h, c
     map(a, m, layers, p, h, centre, mixings, n, u, z, weight);
 }
 
-void STAIR_HOT(stair_attention_unmix)(const stair_attention *a, int layers, int n, const double *u, double *mix, double *weight);
+void STAIR_HOT(stair_attention_unmix)(const stair_attention *a, int layers, int n, const double *u,
+                                      double *mix, double *weight);
 
 /* mix (M*M) = (B_layers ... B_1)^{-1}, weight = |det| of it */
-LANES_INLINE void unmix(const stair_attention *a, const int m, const int layers, lanes *room, int n, const double *u, double *mix,
-                        double *weight)
+LANES_INLINE void unmix(const stair_attention *a, const int m, const int layers, lanes *room, int n,
+                        const double *u, double *mix, double *weight)
 {
     for (int at = 0; at < n; at += LANES) {
         lanes *x = room + (layers + 2) * m * m, inverse = lanes_set(1);
@@ -285,7 +303,8 @@ LANES_INLINE void unmix(const stair_attention *a, const int m, const int layers,
     }
 }
 
-void STAIR_HOT(stair_attention_unmix)(const stair_attention *a, int layers, int n, const double *u, double *mix, double *weight)
+void STAIR_HOT(stair_attention_unmix)(const stair_attention *a, int layers, int n, const double *u,
+                                      double *mix, double *weight)
 {
     lanes room[(STAIR_MAX_LAYERS + 3) * STAIR_MAX_TOKENS * STAIR_MAX_TOKENS];
     if (a->tokens == 2 && layers == 1) {

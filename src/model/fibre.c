@@ -20,12 +20,14 @@ void stair_fibre_destroy(stair_fibre *fibre)
     fibre->data = NULL;
 }
 
-stair_status stair_fibre_open(stair_context *context, const double *label, const double *omega, stair_fibre *fibre)
+stair_status stair_fibre_open(stair_context *context, const double *label, const double *omega,
+                              stair_fibre *fibre)
 {
     const stair_model *model = fibre->model;
     int size = model->info.label_size;
     for (int k = 0; k < size; k++)
-        if (!isfinite(label[k])) return stair_fail(context, STAIR_BAD_INPUT, "label entry %d is %g", k, label[k]);
+        if (!isfinite(label[k]))
+            return stair_fail(context, STAIR_BAD_INPUT, "label entry %d is %g", k, label[k]);
     if (!model->info.output_noisy) return model->ops->fibre_open(context, model, label, omega, fibre);
     memcpy(fibre->data, label, sizeof(double) * (size_t)size);
     fibre->dim = model->info.indices * model->info.tokens;
@@ -50,7 +52,8 @@ static void likelihood_map(const stair_fibre *fibre, int n, const double *u, dou
     for (int i = 0; i < n; i++) {
         for (int k = 0; k < fibre->dim; k++) point[k] = u[k * STAIR_BLOCK + i];
         fibre->model->ops->forward(fibre->model, point, y, NULL);
-        for (int k = 0; k < info->label_size; k++) residual[k * STAIR_BLOCK + i] = (fibre->data[k] - y[k]) * scale;
+        for (int k = 0; k < info->label_size; k++)
+            residual[k * STAIR_BLOCK + i] = (fibre->data[k] - y[k]) * scale;
         weight[i] = density;
     }
 }

@@ -6,10 +6,10 @@
 
 stair_status stair_key_integer(stair_context *context, const char *key, const char *text, int least, int most,
                                int *value);
-stair_status stair_key_real(stair_context *context, const char *key, const char *text, double least, double most,
-                            double *value);
+stair_status stair_key_real(stair_context *context, const char *key, const char *text, double least,
+                            double most, double *value);
 /* value: position in the NULL-ended list */
-stair_status stair_key_choice(stair_context *context, const char *key, const char *text, const char *const *choices,
-                              int *value);
+stair_status stair_key_choice(stair_context *context, const char *key, const char *text,
+                              const char *const *choices, int *value);
 
 #endif

@@ -25,7 +25,10 @@ const char *stair_model_name(int i)
     return stair_model_registry[i] ? stair_model_registry[i]->name : NULL;
 }
 
-const char *stair_model_summary(int i) { return stair_model_name(i) ? stair_model_registry[i]->summary : NULL; }
+const char *stair_model_summary(int i)
+{
+    return stair_model_name(i) ? stair_model_registry[i]->summary : NULL;
+}
 
 const stair_model_key *stair_model_keys(int i, int key)
 {
@@ -43,26 +46,26 @@ stair_status stair_key_integer(stair_context *context, const char *key, const ch
     errno = 0;
     long parsed = strtol(text, &end, 10);
     if (end == text || *end || errno || parsed < least || parsed > most)
-        return stair_fail(context, STAIR_BAD_INPUT, "model key %s=%s: expected an integer from %d to %d", key, text,
-                          least, most);
+        return stair_fail(context, STAIR_BAD_INPUT, "model key %s=%s: expected an integer from %d to %d", key,
+                          text, least, most);
     *value = (int)parsed;
     return STAIR_OK;
 }
 
-stair_status stair_key_real(stair_context *context, const char *key, const char *text, double least, double most,
-                            double *value)
+stair_status stair_key_real(stair_context *context, const char *key, const char *text, double least,
+                            double most, double *value)
 {
     char *end;
     double parsed = strtod(text, &end);
     if (end == text || *end || !(parsed >= least && parsed <= most))
-        return stair_fail(context, STAIR_BAD_INPUT, "model key %s=%s: expected a number from %g to %g", key, text,
-                          least, most);
+        return stair_fail(context, STAIR_BAD_INPUT, "model key %s=%s: expected a number from %g to %g", key,
+                          text, least, most);
     *value = parsed;
     return STAIR_OK;
 }
 
-stair_status stair_key_choice(stair_context *context, const char *key, const char *text, const char *const *choices,
-                              int *value)
+stair_status stair_key_choice(stair_context *context, const char *key, const char *text,
+                              const char *const *choices, int *value)
 {
     char listed[128] = "";
     for (int i = 0; choices[i]; i++) {
@@ -106,16 +109,17 @@ static stair_status set_key(stair_context *context, const stair_model_ops *ops, 
         if (given[count])
             return stair_fail(context, STAIR_BAD_INPUT, "model '%s': key '%s' given twice", ops->name, pair);
         if (strlen(equals + 1) >= MOST_VALUE)
-            return stair_fail(context, STAIR_BAD_INPUT, "model '%s': value of '%s' is too long", ops->name, pair);
+            return stair_fail(context, STAIR_BAD_INPUT, "model '%s': value of '%s' is too long", ops->name,
+                              pair);
         given[count] = true;
         strcpy(values[count], equals + 1);
         return STAIR_OK;
     }
     names[count] = NULL;
     const char *close = stair_closest(pair, names);
-    return stair_fail(context, STAIR_BAD_INPUT, "model '%s' has no key '%.40s'%s%s%s; 'stair models %s' lists them",
-                      ops->name, pair, close ? ", did you mean '" : "", close ? close : "", close ? "'?" : "",
-                      ops->name);
+    return stair_fail(context, STAIR_BAD_INPUT,
+                      "model '%s' has no key '%.40s'%s%s%s; 'stair models %s' lists them", ops->name, pair,
+                      close ? ", did you mean '" : "", close ? close : "", close ? "'?" : "", ops->name);
 }
 
 static char *canonical_spec(const stair_model_ops *ops, char (*values)[MOST_VALUE])
@@ -126,7 +130,8 @@ static char *canonical_spec(const stair_model_ops *ops, char (*values)[MOST_VALU
     if (!spec) return NULL;
     used = (size_t)snprintf(spec, size, "%s", ops->name);
     for (int i = 0; ops->keys[i].key; i++)
-        used += (size_t)snprintf(spec + used, size - used, "%c%s=%s", i ? ',' : ':', ops->keys[i].key, values[i]);
+        used +=
+            (size_t)snprintf(spec + used, size - used, "%c%s=%s", i ? ',' : ':', ops->keys[i].key, values[i]);
     return spec;
 }
 
@@ -180,8 +185,14 @@ void stair_model_destroy(stair_model **model)
     *model = NULL;
 }
 
-stair_model_info stair_model_describe(const stair_model *model) { return model->info; }
-const char *stair_model_spec(const stair_model *model) { return model->spec; }
+stair_model_info stair_model_describe(const stair_model *model)
+{
+    return model->info;
+}
+const char *stair_model_spec(const stair_model *model)
+{
+    return model->spec;
+}
 
 stair_status stair_model_forward(stair_context *context, const stair_model *model, size_t n, const double *z,
                                  double *labels)
@@ -190,7 +201,8 @@ stair_status stair_model_forward(stair_context *context, const stair_model *mode
     size_t in = (size_t)(model->info.indices * model->info.tokens), out = (size_t)model->info.label_size;
     bool plain = model->info.output_noisy;
     for (size_t i = 0; i < n; i++)
-        model->ops->forward(model, z + i * in, plain ? labels + i * out : NULL, plain ? NULL : labels + i * out);
+        model->ops->forward(model, z + i * in, plain ? labels + i * out : NULL,
+                            plain ? NULL : labels + i * out);
     return STAIR_OK;
 }
 

@@ -18,7 +18,7 @@
 
 #define STAIR_MAX_TOKENS  16
 #define STAIR_MAX_INDICES 24
-#define STAIR_MAX_DIM     96  /* coordinates of a fibre */
+#define STAIR_MAX_DIM     96 /* coordinates of a fibre */
 #define STAIR_MAX_LAYERS  16
 
 /* Nodes are handled in blocks of fixed size, structure of arrays: coordinate k of node i is at
@@ -27,18 +27,19 @@
 
 typedef struct stair_fibre {
     const struct stair_model *model;
-    int dim;        /* coordinates */
-    int free_rows;  /* rows of Z that are coordinates */
-    int charts;     /* disjoint pieces that need a chart of their own (reflections) */
-    int angles;     /* trailing coordinates that chart a compact set, */
-    int circles;    /* the first of them with density sech(u), the others with sech(u)^2 or higher powers */
-    int residuals;  /* rows after Z: standardised residuals of a noisy output */
-    bool mirrored;  /* (free rows, -other rows) lies on the fibre as well */
-    bool rough;     /* the density is singular on or next to its domain: a lattice misjudges its error */
+    int dim;         /* coordinates */
+    int free_rows;   /* rows of Z that are coordinates */
+    int charts;      /* disjoint pieces that need a chart of their own (reflections) */
+    int angles;      /* trailing coordinates that chart a compact set, */
+    int circles;     /* the first of them with density sech(u), the others with sech(u)^2 or higher powers */
+    int residuals;   /* rows after Z: standardised residuals of a noisy output */
+    bool mirrored;   /* (free rows, -other rows) lies on the fibre as well */
+    bool rough;      /* the density is singular on or next to its domain: a lattice misjudges its error */
     double outer[2]; /* two coordinates: unit direction over which narrow ridges are graphs */
-    bool brief;     /* the caller is content with nine digits of the map, where that is cheaper */
-    int head_rows;  /* leading free rows that only mix the tokens of all others, see fibre_head; 0: no such split */
-    double *data;   /* per-sample numbers of the model, `fibre_size` of them */
+    bool brief;      /* the caller is content with nine digits of the map, where that is cheaper */
+    int head_rows;   /* leading free rows that only mix the tokens of all others, see fibre_head; 0: no such
+                        split */
+    double *data;    /* per-sample numbers of the model, `fibre_size` of them */
 } stair_fibre;
 
 typedef struct stair_model_ops {
@@ -51,7 +52,8 @@ typedef struct stair_model_ops {
     void (*forward)(const struct stair_model *model, const double *z, double *y, double *label);
     stair_status (*label_from_output)(stair_context *context, const struct stair_model *model,
                                       const double *y, double *label);
-    void (*gradient)(const struct stair_model *model, const double *z, const double *cotangent, double *gradient);
+    void (*gradient)(const struct stair_model *model, const double *z, const double *cotangent,
+                     double *gradient);
     /* Checks the label and prepares the fibre; omega (P, M) only helps to centre its charts.  The
      * message of a failure names the reason; the caller adds the sample. */
     stair_status (*fibre_open)(stair_context *context, const struct stair_model *model, const double *label,
@@ -59,11 +61,13 @@ typedef struct stair_model_ops {
     /* The dependent rows of Z and the weight (STAIR_BLOCK) at the first n nodes of a block (whole lanes
      * are computed).  z has P*M + residuals rows; the free rows are the caller's to copy. */
     void (*fibre_map)(const stair_fibre *fibre, int chart, int n, const double *u, double *z, double *weight);
-    /* Where fibre->head_rows > 0: the other rows are Z[p] = A(head) t[p], t a function of coordinates v of its own.
-     * head: A (M*M, STAIR_BLOCK) and its share of the density in (head, v), at nodes u of the head rows.
-     * tail: dependent rows of t ((P - head_rows)*M, STAIR_BLOCK), its other rows being v, and the rest of the density. */
+    /* Where fibre->head_rows > 0: the other rows are Z[p] = A(head) t[p], t a function of coordinates v of
+     * its own. head: A (M*M, STAIR_BLOCK) and its share of the density in (head, v), at nodes u of the head
+     * rows. tail: dependent rows of t ((P - head_rows)*M, STAIR_BLOCK), its other rows being v, and the rest
+     * of the density. */
     void (*fibre_head)(const stair_fibre *fibre, int n, const double *u, double *mix, double *weight);
-    void (*fibre_tail)(const stair_fibre *fibre, int chart, int n, const double *v, double *t, double *weight);
+    void (*fibre_tail)(const stair_fibre *fibre, int chart, int n, const double *v, double *t,
+                       double *weight);
     /* Symmetries, which the channel uses to make equivalent samples give the same bytes.  even: g(-Z) = g(Z).
      * permute: label of the tokens order[0], order[1] ..., or NULL when tokens are not exchangeable. */
     bool even;
@@ -84,7 +88,8 @@ extern const stair_model_ops *const stair_model_registry[]; /* ended by NULL */
 
 /* The fibre of a sample of any model: its own, or with output noise the likelihood of noisy.c. */
 stair_status stair_fibre_create(stair_context *context, const stair_model *model, stair_fibre *fibre);
-stair_status stair_fibre_open(stair_context *context, const double *label, const double *omega, stair_fibre *fibre);
+stair_status stair_fibre_open(stair_context *context, const double *label, const double *omega,
+                              stair_fibre *fibre);
 void stair_fibre_map(const stair_fibre *fibre, int chart, int n, const double *u, double *z, double *weight);
 void stair_fibre_destroy(stair_fibre *fibre);
 

@@ -14,15 +14,16 @@ stair_points_options stair_points_defaults(void)
 }
 
 /* out (p, m) += axes^T diag(sqrt(spectrum)) xi */
-static void add_gaussian(int p, int m, const double *axes, const double *spectrum, const double *xi, double *out)
+static void add_gaussian(int p, int m, const double *axes, const double *spectrum, const double *xi,
+                         double *out)
 {
     for (int i = 0; i < p; i++)
         for (int t = 0; t < m; t++)
             for (int k = 0; k < p; k++) out[i * m + t] += axes[k * p + i] * sqrt(spectrum[k]) * xi[k * m + t];
 }
 
-static void draw_point(const stair_model *model, const stair_points_options *o, uint64_t sample, double *z, double *label,
-                       double *omega, double *cov)
+static void draw_point(const stair_model *model, const stair_points_options *o, uint64_t sample, double *z,
+                       double *label, double *omega, double *cov)
 {
     int p = model->info.indices, m = model->info.tokens, size = p * m, k_label = model->info.label_size;
     double normals[2 * STAIR_MAX_INDICES * STAIR_MAX_TOKENS];
@@ -61,16 +62,20 @@ static void draw_point(const stair_model *model, const stair_points_options *o, 
     for (int k = 0; k < k_label; k++) label[k] += sqrt(model->info.noise) * noise[k];
 }
 
-stair_status stair_points_draw(stair_context *context, const stair_model *model, const stair_points_options *options,
-                               uint64_t first, size_t n, double *z, double *labels, double *omega, double *cov)
+stair_status stair_points_draw(stair_context *context, const stair_model *model,
+                               const stair_points_options *options, uint64_t first, size_t n, double *z,
+                               double *labels, double *omega, double *cov)
 {
-    size_t size = (size_t)(model->info.indices * model->info.tokens), square = (size_t)(model->info.indices * model->info.indices);
+    size_t size = (size_t)(model->info.indices * model->info.tokens),
+           square = (size_t)(model->info.indices * model->info.indices);
     double point[STAIR_MAX_INDICES * STAIR_MAX_TOKENS];
     if (!(options->cov_low > 0 && options->cov_low <= options->cov_high && options->cov_high <= 1))
-        return stair_fail(context, STAIR_BAD_INPUT, "eigenvalues of V need 0 < low <= high <= 1, not low %g, high %g",
-                          options->cov_low, options->cov_high);
+        return stair_fail(context, STAIR_BAD_INPUT,
+                          "eigenvalues of V need 0 < low <= high <= 1, not low %g, high %g", options->cov_low,
+                          options->cov_high);
     for (size_t i = 0; i < n; i++)
-        draw_point(model, options, first + i, z ? z + i * size : point, labels + i * (size_t)model->info.label_size,
-                   omega + i * size, cov + (options->one_cov ? 0 : i * square));
+        draw_point(model, options, first + i, z ? z + i * size : point,
+                   labels + i * (size_t)model->info.label_size, omega + i * size,
+                   cov + (options->one_cov ? 0 : i * square));
     return STAIR_OK;
 }

@@ -25,10 +25,10 @@ stair_net stair_net_of(const stair_model *model, int dim, bool single);
 
 /* Room for one thread. */
 typedef struct {
-    void *weights;      /* (P, stride) float or double: w / sqrt(D) */
-    double *z, *grad_z; /* (P, M, 8) */
-    double *y;          /* (K, 8) */
-    double *scratch;    /* of the fast path */
+    void *weights;               /* (P, stride) float or double: w / sqrt(D) */
+    double *z, *grad_z;          /* (P, M, 8) */
+    double *y;                   /* (K, 8) */
+    double *scratch;             /* of the fast path */
     stair_products_sum gradient; /* (P, stride) */
 } stair_net_work;
 

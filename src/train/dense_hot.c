@@ -11,9 +11,9 @@ STAIR_HOT_DECLARE(void, stair_multiply, (stair_product p));
 STAIR_HOT_DECLARE(void, stair_softmax_rows,
                   (int n, int columns, int stride, double scale, const double *multiplicity, double *a));
 
-#define COLUMNS 8               /* of a tile: what matrices are padded to, */
+#define COLUMNS 8                 /* of a tile: what matrices are padded to, */
 #define PARTS   (COLUMNS / LANES) /* in so many vectors */
-#define ROWS    6               /* with AVX2 twelve accumulators, leaving four registers for the operands */
+#define ROWS    6                 /* with AVX2 twelve accumulators, leaving four registers for the operands */
 
 /* n rows by one tile's columns */
 LANES_INLINE void tile(int n, const stair_product *p, int row, int column)
@@ -26,14 +26,16 @@ LANES_INLINE void tile(int n, const stair_product *p, int row, int column)
             sum[r][v] = p->add ? lanes_load(c + (size_t)r * (size_t)p->c_stride + v * LANES) : lanes_set(0);
     for (int k = 0; k < p->inner; k++) {
         lanes b[PARTS];
-        for (int v = 0; v < PARTS; v++) b[v] = lanes_load(p->b + (size_t)k * (size_t)p->b_stride + column + v * LANES);
+        for (int v = 0; v < PARTS; v++)
+            b[v] = lanes_load(p->b + (size_t)k * (size_t)p->b_stride + column + v * LANES);
         for (int r = 0; r < n; r++) {
             double factor = a[(size_t)r * (size_t)p->a_row + (size_t)k * (size_t)p->a_inner];
             for (int v = 0; v < PARTS; v++) sum[r][v] += factor * b[v];
         }
     }
     for (int r = 0; r < n; r++)
-        for (int v = 0; v < PARTS; v++) lanes_store(c + (size_t)r * (size_t)p->c_stride + v * LANES, sum[r][v]);
+        for (int v = 0; v < PARTS; v++)
+            lanes_store(c + (size_t)r * (size_t)p->c_stride + v * LANES, sum[r][v]);
 }
 
 void STAIR_HOT(stair_multiply)(stair_product p)

@@ -1,5 +1,5 @@
-/* State evolution: exact zeros, bounds, monotone in alpha and in side information, equal from both starts where
- * there is no hard phase; errors and free entropy. */
+/* State evolution: exact zeros, bounds, monotone in alpha and in side information, equal from both starts
+ * where there is no hard phase; errors and free entropy. */
 #include "assert_close.h"
 #include "stair.h"
 
@@ -33,7 +33,8 @@ typedef struct {
     stair_evolution result;
 } evolved;
 
-static void evolve(const stair_model *model, double precision, double alpha, double side, bool informed, evolved *out)
+static void evolve(const stair_model *model, double precision, double alpha, double side, bool informed,
+                   evolved *out)
 {
     stair_asymptotics_options how = stair_asymptotics_defaults();
     how.precision = precision;
@@ -110,7 +111,12 @@ static void entropy_slope_is_the_gap_of_state_evolution(void **state)
     assert_int_equal(stair_entropy_at(context, one, &how, alpha, &up, &above, &error), STAIR_OK);
     assert_int_equal(stair_entropy_at(context, one, &how, alpha, &down, &below, &error), STAIR_OK);
     stair_outer outer;
-    stair_outer_rule rule = {.fineness = 1, .points = 8192, .replicates = 16, .widening = 1.2, .seed = 1, .channel = stair_channel_defaults()};
+    stair_outer_rule rule = {.fineness = 1,
+                             .points = 8192,
+                             .replicates = 16,
+                             .widening = 1.2,
+                             .seed = 1,
+                             .channel = stair_channel_defaults()};
     assert_int_equal(stair_outer_create(context, one, 0, 16, &outer), STAIR_OK);
     assert_int_equal(stair_outer_evaluate(context, one, &rule, &q, NULL, &outer), STAIR_OK);
     stair_outer_f(&outer, -1, &f);
@@ -129,8 +135,8 @@ static void entropy_is_flat_at_a_fixed_point(void **state)
     assert_int_equal(stair_entropy_at(context, one, &how, 0.35, &q, &at, &error), STAIR_OK);
     assert_int_equal(stair_entropy_at(context, one, &how, 0.35, &up, &above, &error), STAIR_OK);
     assert_int_equal(stair_entropy_at(context, one, &how, 0.35, &down, &below, &error), STAIR_OK);
-    assert_true(at > 0);                      /* better than Q = 0 */
-    assert_true(at > above && at > below);    /* a maximum */
+    assert_true(at > 0);                   /* better than Q = 0 */
+    assert_true(at > above && at > below); /* a maximum */
     assert_close((above - below) / 0.06, 0, 1e-2);
 }
 
@@ -162,7 +168,8 @@ static void curve_agrees_with_single_alphas(void **state)
     for (int k = 0; k < 4; k++) {
         stair_curve_at(curve, alphas[k], q, error);
         evolve(two, precisions[k], alphas[k], 0, false, &single);
-        for (int i = 0; i < 4; i++) assert_close(q[i], single.q[i], 4 * hypot(error[i], single.error[i]) + 1e-4);
+        for (int i = 0; i < 4; i++)
+            assert_close(q[i], single.q[i], 4 * hypot(error[i], single.error[i]) + 1e-4);
         for (int i = 0; i < 4; i++) assert_true(error[i] <= how.precision);
         assert_true(k < 3 || error[0] > 0);
     }

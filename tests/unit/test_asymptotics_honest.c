@@ -24,7 +24,8 @@ static stair_model *open_model(const char *spec)
     return model;
 }
 
-/* Coarse nodes end at v = 0.15; alpha = 0.95 and 0.98 are beyond them.  Values: single solves at 3e-4, four seeds. */
+/* Coarse nodes end at v = 0.15; alpha = 0.95 and 0.98 are beyond them.  Values: single solves at 3e-4, four
+ * seeds. */
 static void curve_beyond_its_last_node(void **state)
 {
     (void)state;
@@ -43,7 +44,8 @@ static void curve_beyond_its_last_node(void **state)
     stair_model_destroy(&model);
 }
 
-/* y = z^2: from 1.128471 on the overlap jumps from 0.84 to 1, which a curve that is led past it would not see. */
+/* y = z^2: from 1.128471 on the overlap jumps from 0.84 to 1, which a curve that is led past it would not
+ * see. */
 static void no_curve_over_a_jump(void **state)
 {
     (void)state;
@@ -70,7 +72,8 @@ static void no_curve_over_a_jump(void **state)
     stair_model_destroy(&model);
 }
 
-/* Next to the jump at 1.128471 noise decides on which side alpha is: the error has to say so.  0.832: at 3e-4. */
+/* Next to the jump at 1.128471 noise decides on which side alpha is: the error has to say so.  0.832: at
+ * 3e-4. */
 static void either_side_of_a_jump(void **state)
 {
     (void)state;
@@ -106,8 +109,8 @@ static void small_overlaps(void **state)
     stair_model_destroy(&model);
 }
 
-/* The third step of three layers follows on the second at once, and noisy points next to each other say little of slopes.
- * 1.0924(7) at 3e-3, two seeds. */
+/* The third step of three layers follows on the second at once, and noisy points next to each other say
+ * little of slopes. 1.0924(7) at 3e-3, two seeds. */
 static void third_step_of_three_layers(void **state)
 {
     (void)state;

@@ -10,7 +10,8 @@ static stair_asymptotics_options coarse(void)
     return how;
 }
 
-static stair_status with_model(stair_context *context, stair_status (*work)(stair_context *, const stair_model *))
+static stair_status with_model(stair_context *context,
+                               stair_status (*work)(stair_context *, const stair_model *))
 {
     stair_model *model;
     stair_status status = stair_model_create(context, "attention:layers=1,tokens=3", &model);
@@ -43,9 +44,18 @@ static stair_status steps_of(stair_context *context, const stair_model *model)
     return stair_threshold(context, model, &how, 0, 4, list, &count);
 }
 
-static stair_status entropy(stair_context *context) { return with_model(context, entropy_of); }
-static stair_status overlap(stair_context *context) { return with_model(context, overlap_of); }
-static stair_status steps(stair_context *context) { return with_model(context, steps_of); }
+static stair_status entropy(stair_context *context)
+{
+    return with_model(context, entropy_of);
+}
+static stair_status overlap(stair_context *context)
+{
+    return with_model(context, overlap_of);
+}
+static stair_status steps(stair_context *context)
+{
+    return with_model(context, steps_of);
+}
 
 static void free_entropy(void **state)
 {

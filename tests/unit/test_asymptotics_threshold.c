@@ -1,6 +1,6 @@
 /* Thresholds: closed forms of one layer, values of two layers from a quadrature that shares no code with
- * this one (docs/errata.md, 1), the bounds no model may violate, the second step by two rules that share neither samples
- * nor posteriors, and the local limit of perfect recovery. */
+ * this one (docs/errata.md, 1), the bounds no model may violate, the second step by two rules that share
+ * neither samples nor posteriors, and the local limit of perfect recovery. */
 #include "assert_close.h"
 #include "stair.h"
 
@@ -50,7 +50,8 @@ static void compare_posteriors(const stair_model *model, const double *v, bool f
 {
     stair_model_info info = stair_model_describe(model);
     int p = info.indices, m = info.tokens, pm = p * m;
-    double cov[16] = {0}, drawn[SAMPLES * MOST], normals[2 * MOST], omega[SAMPLES * MOST], labels[SAMPLES * 9], worst = 0;
+    double cov[16] = {0}, drawn[SAMPLES * MOST], normals[2 * MOST], omega[SAMPLES * MOST],
+           labels[SAMPLES * 9], worst = 0;
     for (int i = 0; i < p; i++) cov[i * (p + 1)] = v[i];
     for (int n = 0; n < SAMPLES; n++) {
         double *z = drawn + n * pm;
@@ -66,12 +67,18 @@ static void compare_posteriors(const stair_model *model, const double *v, bool f
     stair_channel_options options = stair_channel_defaults();
     options.precision = tolerance < 0.01 ? 1e-8 : 1e-3;
     stair_channel_result channel = {.logz = logz, .g = g, .dg = dg, .error = error};
-    assert_int_equal(stair_channel_evaluate(context, model, &options, 0, SAMPLES, labels, omega, 1, cov, &channel), STAIR_OK);
+    assert_int_equal(
+        stair_channel_evaluate(context, model, &options, 0, SAMPLES, labels, omega, 1, cov, &channel),
+        STAIR_OK);
     stair_denoiser denoiser;
     stair_denoised nodes = {.logz = logz3, .g = g3, .dg = dg3, .error = error, .anchors = anchors};
-    assert_int_equal(stair_denoiser_create(context, model, &options, cov, 1.5, follow ? 1 << 17 : 1 << 14, 1, &denoiser), STAIR_OK);
+    assert_int_equal(
+        stair_denoiser_create(context, model, &options, cov, 1.5, follow ? 1 << 17 : 1 << 14, 1, &denoiser),
+        STAIR_OK);
     assert_non_null(denoiser.hidden);
-    assert_int_equal(stair_denoiser_evaluate(context, &denoiser, 0, SAMPLES, labels, omega, follow ? drawn : NULL, &nodes), STAIR_OK);
+    assert_int_equal(
+        stair_denoiser_evaluate(context, &denoiser, 0, SAMPLES, labels, omega, follow ? drawn : NULL, &nodes),
+        STAIR_OK);
     for (int n = 0; n < SAMPLES; n++) {
         worst = fmax(worst, fabs(logz3[3 * n] - logz[n]));
         for (int i = 0; i < pm; i++) { /* in units of the prior, inside the block of one index */
@@ -131,7 +138,8 @@ static void first_step_respects_its_bound(void **state)
     for (int k = 0; k < 8; k++) {
         char spec[96];
         stair_step list[16];
-        snprintf(spec, sizeof spec, "attention:layers=2,skip=%g,mixing=%s", skips[k % 4], k < 4 ? "attention" : "literal");
+        snprintf(spec, sizeof spec, "attention:layers=2,skip=%g,mixing=%s", skips[k % 4],
+                 k < 4 ? "attention" : "literal");
         steps_of(spec, 1, 1e-3, list);
         assert_true(list[0].alpha >= 1.0 / 6 - 3 * list[0].error);
         assert_true(list[0].error < 1e-6);
@@ -149,21 +157,27 @@ static void whole_staircase_of_two_layers(void **state)
     assert_int_equal(list[2].kind, STAIR_STEP_PERFECT);
     assert_close(list[2].alpha, 1, 1e-9);
     for (int k = 1; k < count; k++) assert_true(list[k].alpha > list[k - 1].alpha);
-    steps_of("attention:layers=2,skip=1", 2, 1e-3, again); /* a finer grid stays within the error of the coarser */
+    steps_of("attention:layers=2,skip=1", 2, 1e-3,
+             again); /* a finer grid stays within the error of the coarser */
     assert_true(again[1].error < 5e-4);
     assert_close(list[1].alpha, again[1].alpha, 4 * list[1].error);
     assert_close(list[1].overlap[1], again[1].overlap[1], 4 * list[1].overlap_error[1]);
     assert_true(list[1].overlap_error[1] < 1e-4 && list[1].overlap[0] == 0 && list[1].overlap_error[0] == 0);
 }
 
-/* f, E log Z and the operator on what is not learned: the grid of labels with its tables of hidden nodes and hidden
- * means against samples and the channel, which have nothing in common but the model. */
+/* f, E log Z and the operator on what is not learned: the grid of labels with its tables of hidden nodes and
+ * hidden means against samples and the channel, which have nothing in common but the model. */
 static void compare_averages(const char *spec, const double *overlap, int points, double nearness)
 {
     stair_model *model;
     stair_outer grid, samples;
     double q[9] = {0}, basis[9] = {0}, by_replicate[16];
-    stair_outer_rule rule = {.fineness = 0.9, .nodes = 2048, .points = (size_t)points, .replicates = 16, .widening = 1.2, .seed = 1,
+    stair_outer_rule rule = {.fineness = 0.9,
+                             .nodes = 2048,
+                             .points = (size_t)points,
+                             .replicates = 16,
+                             .widening = 1.2,
+                             .seed = 1,
                              .channel = stair_channel_defaults()};
     assert_int_equal(stair_model_create(context, spec, &model), STAIR_OK);
     int p = model->info.indices, kernel = 0;

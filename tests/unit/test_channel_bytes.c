@@ -10,8 +10,8 @@ typedef struct {
 
 static answers copy_answers(const channel_case *c)
 {
-    answers a = {channel_case_room(c->n), channel_case_room(c->n * c->size), channel_case_room(c->n * c->size * c->size),
-                 channel_case_room(c->n)};
+    answers a = {channel_case_room(c->n), channel_case_room(c->n * c->size),
+                 channel_case_room(c->n * c->size * c->size), channel_case_room(c->n)};
     memcpy(a.logz, c->logz, c->n * sizeof(double));
     memcpy(a.g, c->g, c->n * c->size * sizeof(double));
     memcpy(a.dg, c->dg, c->n * c->size * c->size * sizeof(double));
@@ -48,10 +48,8 @@ static const struct {
     size_t n;
     double precision, low;
 } cases[] = {
-    {"attention:layers=1,tokens=3", 500, 1e-6, 1e-4},
-    {"attention:layers=2", 300, 1e-6, 1e-6},
-    {"attention:layers=2,skip=-0.5", 100, 1e-6, 1e-2},
-    {"attention:layers=3", 70, 1e-3, 1e-2},
+    {"attention:layers=1,tokens=3", 500, 1e-6, 1e-4},  {"attention:layers=2", 300, 1e-6, 1e-6},
+    {"attention:layers=2,skip=-0.5", 100, 1e-6, 1e-2}, {"attention:layers=3", 70, 1e-3, 1e-2},
     {"attention:layers=2,rank=2+1", 70, 1e-2, 0.1},
 };
 enum { CASES = sizeof cases / sizeof *cases };
@@ -98,12 +96,15 @@ static void a_stream_may_be_cut(void **state)
 static void points_may_be_cut(void **state)
 {
     (void)state;
-    channel_case c = channel_case_open("attention:layers=2", 20), d = channel_case_open("attention:layers=2", 20);
+    channel_case c = channel_case_open("attention:layers=2", 20),
+                 d = channel_case_open("attention:layers=2", 20);
     stair_points_options o = stair_points_defaults();
     channel_case_draw(&c, 0.05, 1);
     for (size_t i = 0; i < 20; i++)
-        assert_int_equal(stair_points_draw(d.context, d.model, &o, i, 1, d.z + i * d.size, d.label + i * d.labels,
-                                           d.omega + i * d.size, d.cov + i * d.square), STAIR_OK);
+        assert_int_equal(stair_points_draw(d.context, d.model, &o, i, 1, d.z + i * d.size,
+                                           d.label + i * d.labels, d.omega + i * d.size,
+                                           d.cov + i * d.square),
+                         STAIR_OK);
     assert_memory_equal(c.label, d.label, 20 * c.labels * sizeof(double));
     assert_memory_equal(c.omega, d.omega, 20 * c.size * sizeof(double));
     assert_memory_equal(c.cov, d.cov, 20 * c.square * sizeof(double));
@@ -129,7 +130,9 @@ static void instruction_sets_agree(void **state)
                 double allowed = 3 * (c.error[i] + portable.error[i]) + 1e-13;
                 assert_close(c.logz[i], portable.logz[i], allowed);
                 assert_close(channel_case_gap(c.size, c.g + i * c.size, portable.g + i * c.size), 0, allowed);
-                assert_close(channel_case_gap(c.size * c.size, c.dg + i * c.size * c.size, portable.dg + i * c.size * c.size), 0, allowed);
+                assert_close(channel_case_gap(c.size * c.size, c.dg + i * c.size * c.size,
+                                              portable.dg + i * c.size * c.size),
+                             0, allowed);
             }
         }
         stair_isa_limit(2);

@@ -7,7 +7,10 @@ typedef struct {
     double logz, g[16], dg[256];
 } answer;
 
-static double log_cosh(double w) { return fabs(w) + log1p(exp(-2 * fabs(w))) - log(2); }
+static double log_cosh(double w)
+{
+    return fabs(w) + log1p(exp(-2 * fabs(w))) - log(2);
+}
 
 static answer closed_form(int m, const double *gamma, const double *omega, double v)
 {
@@ -51,7 +54,8 @@ static void agrees(void **state)
         for (int k = 0; k < m; k++) g += a.g[k] * a.g[k];
         for (int k = 0; k < m * m; k++) dg += a.dg[k] * a.dg[k];
         assert_close(c.logz[i], a.logz, 1e-12 * (1 + fabs(a.logz)));
-        for (int k = 0; k < m; k++) assert_close(c.g[i * c.size + (size_t)k], a.g[k], 1e-12 * (sqrt(g) + 1 / sqrt(c.cov[i])));
+        for (int k = 0; k < m; k++)
+            assert_close(c.g[i * c.size + (size_t)k], a.g[k], 1e-12 * (sqrt(g) + 1 / sqrt(c.cov[i])));
         for (int k = 0; k < m * m; k++)
             assert_close(c.dg[i * c.size * c.size + (size_t)k], a.dg[k], 1e-12 * (sqrt(dg) + 1 / c.cov[i]));
         assert_string_equal(stair_channel_method_name(c.method[i]), "exact");

@@ -58,7 +58,8 @@ int main(int argc, char **argv)
     struct CMUnitTest tests[sizeof cases / sizeof *cases];
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         snprintf(cases[i].name, sizeof cases[i].name, "%s/V=%g", cases[i].model, cases[i].cov_low);
-        tests[i] = (struct CMUnitTest){.name = cases[i].name, .test_func = identities_hold, .initial_state = &cases[i]};
+        tests[i] = (struct CMUnitTest){
+            .name = cases[i].name, .test_func = identities_hold, .initial_state = &cases[i]};
     }
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, NULL, NULL);

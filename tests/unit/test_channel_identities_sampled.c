@@ -26,8 +26,8 @@ static void identities_hold(void **state)
         assert_int_equal(rows[i].points, o.points);
         verdicts[rows[i].verdict]++;
         if (rows[i].verdict != STAIR_FAILS) continue;
-        print_error("%s, V from %g: %s: %.3g, allowed %.3g\n", it->model, it->cov_low, rows[i].name, rows[i].violation,
-                    rows[i].tolerance);
+        print_error("%s, V from %g: %s: %.3g, allowed %.3g\n", it->model, it->cov_low, rows[i].name,
+                    rows[i].violation, rows[i].tolerance);
     }
     channel_case_close(&c);
     assert_int_equal(verdicts[STAIR_FAILS], 0);
@@ -50,7 +50,8 @@ int main(int argc, char **argv)
     struct CMUnitTest tests[sizeof cases / sizeof *cases];
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         snprintf(cases[i].name, sizeof cases[i].name, "%s/V=%g", cases[i].model, cases[i].cov_low);
-        tests[i] = (struct CMUnitTest){.name = cases[i].name, .test_func = identities_hold, .initial_state = &cases[i]};
+        tests[i] = (struct CMUnitTest){
+            .name = cases[i].name, .test_func = identities_hold, .initial_state = &cases[i]};
     }
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, NULL, NULL);

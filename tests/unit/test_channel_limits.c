@@ -34,7 +34,8 @@ static void tie_is_a_limit(const char *spec)
     channel_case_label(2, (double[]){1e-4, -1e-4}, c.label + 4);
     for (size_t i = 0; i < 2; i++) {
         for (size_t k = 0; k < c.size; k++) c.omega[i * c.size + k] = 0.3 * (double)k - 0.4;
-        for (size_t k = 0; k < c.square; k++) c.cov[i * c.square + k] = k % (size_t)(c.info.indices + 1) ? 0.1 : 0.6;
+        for (size_t k = 0; k < c.square; k++)
+            c.cov[i * c.square + k] = k % (size_t)(c.info.indices + 1) ? 0.1 : 0.6;
     }
     channel_case_evaluate(&c, 1e-9, "auto");
     assert_finite_answers(&c);
@@ -100,7 +101,8 @@ static void saturated(void **state)
         set_point(&c, h, omega, &v);
         channel_case_evaluate(&c, 1e-8, "auto");
         assert_finite_answers(&c);
-        assert_close(c.logz[0], -log(2 * M_PI * v) - 0.05 / (2 * v) - log(2), 1e-11); /* only one branch has mass */
+        assert_close(c.logz[0], -log(2 * M_PI * v) - 0.05 / (2 * v) - log(2),
+                     1e-11); /* only one branch has mass */
         assert_close(c.g[0], -0.1 / v, 1e-11);
         assert_close(c.g[1], -0.2 / v, 1e-11);
         channel_case_close(&c);
@@ -123,7 +125,8 @@ static void vanishing_covariance(void **state)
     channel_case_draw(&c, 0.5, 11);
     for (size_t i = 0; i < c.n; i++) {
         for (size_t k = 0; k < c.square; k++) c.cov[i * c.square + k] = k % 3 ? 0 : 1e-10;
-        for (size_t k = 0; k < c.size; k++) c.omega[i * c.size + k] = c.z[i * c.size + k] + 1e-5 * sin((double)(i * 4 + k));
+        for (size_t k = 0; k < c.size; k++)
+            c.omega[i * c.size + k] = c.z[i * c.size + k] + 1e-5 * sin((double)(i * 4 + k));
     }
     channel_case_evaluate(&c, 1e-6, "auto");
     assert_finite_answers(&c);
@@ -134,14 +137,14 @@ static void vanishing_covariance(void **state)
             g2 += 1e-10 * c.g[i * c.size + k] * c.g[i * c.size + k];
             bound += pow(sin((double)(i * 4 + k)), 2);
         }
-        assert_close(dimensions, 2, 1e-3);     /* two of four */
+        assert_close(dimensions, 2, 1e-3);    /* two of four */
         assert_true(g2 < bound * (1 + 1e-3)); /* a projection of omega - Z */
     }
     channel_case_close(&c);
 }
 
-/* V down to 1e-10 in any direction: Cov(Z|y) to 1e-6 in units of V.  dg = V^-1 Cov V^-1 - V^-1 is relatively as
- * good only where the label says something on the scale of V, and its error says so. */
+/* V down to 1e-10 in any direction: Cov(Z|y) to 1e-6 in units of V.  dg = V^-1 Cov V^-1 - V^-1 is relatively
+ * as good only where the label says something on the scale of V, and its error says so. */
 static void small_covariance_is_accurate(void **state)
 {
     (void)state;
@@ -166,7 +169,8 @@ static void omega_far_from_the_label(void **state)
     channel_case c = channel_case_open("attention:layers=1", 1);
     set_point(&c, h, far1, &v);
     channel_case_evaluate(&c, 1e-8, "auto");
-    double expected = -log(2 * M_PI * v) - (30.5 * 30.5 + 38.8 * 38.8) / (2 * v) - log(2); /* the branch -h is nearer */
+    double expected =
+        -log(2 * M_PI * v) - (30.5 * 30.5 + 38.8 * 38.8) / (2 * v) - log(2); /* the branch -h is nearer */
     assert_close_relative(c.logz[0], expected, 1e-13);
     assert_close_relative(c.g[0], (-0.5 - 30) / v, 1e-12);
     channel_case_close(&c);
@@ -211,8 +215,8 @@ static void rank_above_tokens(void **state)
         char spec[64];
         snprintf(spec, sizeof spec, "attention:layers=1,rank=%d", rank);
         channel_case c = channel_case_open(spec, 1);
-        double label[] = {-log1p(exp(-delta12)), -delta12 - log1p(exp(-delta12)), -delta21 - log1p(exp(-delta21)),
-                          -log1p(exp(-delta21))};
+        double label[] = {-log1p(exp(-delta12)), -delta12 - log1p(exp(-delta12)),
+                          -delta21 - log1p(exp(-delta21)), -log1p(exp(-delta21))};
         memcpy(c.label, label, sizeof label);
         for (int k = 0; k < rank; k++) c.cov[k * (rank + 1)] = 1;
         channel_case_evaluate(&c, 1e-3, "auto");
@@ -220,12 +224,14 @@ static void rank_above_tokens(void **state)
                           (delta12 * delta12 + delta21 * delta21) / (2 * s);
         assert_close(c.logz[0], expected, 0.004);
         /* g vanishes, and dg = (E[h h^T] / rank - 1) in the tokens, the same for each index */
-        double common = 0.5 * (rank - 1), gram[] = {delta12 * delta12 / s + common, -delta12 * delta21 / s + common,
-                                                    -delta12 * delta21 / s + common, delta21 * delta21 / s + common};
+        double common = 0.5 * (rank - 1),
+               gram[] = {delta12 * delta12 / s + common, -delta12 * delta21 / s + common,
+                         -delta12 * delta21 / s + common, delta21 * delta21 / s + common};
         for (int i = 0; i < 2 * rank; i++) {
             assert_close(c.g[i], 0, 0.02);
             for (int j = 0; j < 2 * rank; j++)
-                assert_close(c.dg[i * 2 * rank + j], i / 2 == j / 2 ? gram[2 * (i % 2) + j % 2] / rank - (i == j) : 0, 0.02);
+                assert_close(c.dg[i * 2 * rank + j],
+                             i / 2 == j / 2 ? gram[2 * (i % 2) + j % 2] / rank - (i == j) : 0, 0.02);
         }
         channel_case_close(&c);
     }
@@ -240,9 +246,11 @@ static void refused_models(void **state)
     assert_int_equal(stair_model_create(context, "attention:layers=2,skip=-1", &model), STAIR_BAD_INPUT);
     assert_non_null(strstr(stair_context_message(context), "skip=-1"));
     assert_null(model);
-    assert_int_equal(stair_model_create(context, "attention:layers=1,skip=-1", &model), STAIR_OK); /* nothing is mixed */
+    assert_int_equal(stair_model_create(context, "attention:layers=1,skip=-1", &model),
+                     STAIR_OK); /* nothing is mixed */
     stair_model_destroy(&model);
-    assert_int_equal(stair_model_create(context, "attention:layers=2,activation=linear,skip=0", &model), STAIR_BAD_INPUT);
+    assert_int_equal(stair_model_create(context, "attention:layers=2,activation=linear,skip=0", &model),
+                     STAIR_BAD_INPUT);
     assert_int_equal(stair_model_create(context, "attention:heads=2", &model), STAIR_UNSUPPORTED);
     stair_context_destroy(&context);
 }
@@ -278,7 +286,8 @@ static void output_noise(void **state)
     c.omega[0] = z;
     c.cov[0] = v;
     for (double x = -8; x < 8; x += step) {
-        double w = exp(-(x - z) * (x - z) / (2 * v) - (y - x * x) * (y - x * x) / 8) / (2 * M_PI * sqrt(4 * v)) * step;
+        double w = exp(-(x - z) * (x - z) / (2 * v) - (y - x * x) * (y - x * x) / 8) /
+                   (2 * M_PI * sqrt(4 * v)) * step;
         sums[0] += w;
         sums[1] += w * x;
         sums[2] += w * x * x;

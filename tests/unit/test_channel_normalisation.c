@@ -40,7 +40,8 @@ static void normalised(const char *spec, const double *omega, const double *cov,
         for (size_t a = 0; a < c.size; a++) {
             mean[a] += w * c.g[i * c.size + a];
             for (size_t b = 0; b < c.size; b++)
-                second[a * c.size + b] += w * (c.dg[(i * c.size + a) * c.size + b] + c.g[i * c.size + a] * c.g[i * c.size + b]);
+                second[a * c.size + b] +=
+                    w * (c.dg[(i * c.size + a) * c.size + b] + c.g[i * c.size + a] * c.g[i * c.size + b]);
         }
     }
     assert_close(mass, 1, mass_tolerance);

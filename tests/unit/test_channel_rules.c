@@ -21,7 +21,9 @@ static void agree(const char *spec, const char *one, const char *other, double p
         compared++;
         assert_close(a.logz[i], b.logz[i], allowed);
         assert_close(channel_case_gap(a.size, a.g + i * a.size, b.g + i * a.size), 0, allowed);
-        assert_close(channel_case_gap(a.size * a.size, a.dg + i * a.size * a.size, b.dg + i * a.size * a.size), 0, allowed);
+        assert_close(
+            channel_case_gap(a.size * a.size, a.dg + i * a.size * a.size, b.dg + i * a.size * a.size), 0,
+            allowed);
     }
     assert_true(compared > POINTS / 2);
     channel_case_close(&a);
@@ -53,7 +55,8 @@ static void rules_for_noise_on_y(void **state)
     agree("attention:layers=1,noise=0.3", "lattice", "nested", 1e-6, 1e-3);
     agree("attention:layers=1,noise=0.01", "nested", "sampling", 3e-2, 0.05);
     agree("attention:layers=1,tokens=3,noise=0.3", "lattice", "sampling", 3e-2, 0.2);
-    agree("attention:layers=1,noise=0.003", "auto", "nested", 1e-4, 0.3); /* too little of it for the lattice */
+    agree("attention:layers=1,noise=0.003", "auto", "nested", 1e-4,
+          0.3); /* too little of it for the lattice */
 }
 
 static void a_rule_that_does_not_fit_is_refused(void **state)
@@ -65,8 +68,8 @@ static void a_rule_that_does_not_fit_is_refused(void **state)
     channel_case_close(&c);
 }
 
-/* Posteriors of a rotation by samples: |dg|^2 by independent halves has no bias, that of the whole has that of its noise.  At
- * omega = 0, V = 1 rotations are uniform and dg = S/P - 1, S the scores. */
+/* Posteriors of a rotation by samples: |dg|^2 by independent halves has no bias, that of the whole has that
+ * of its noise.  At omega = 0, V = 1 rotations are uniform and dg = S/P - 1, S the scores. */
 enum { HALVED = 400, P = 3, M = 4, PM = P * M };
 
 /* |dg|^2 of one sample by its halves, and by the whole, both less the exact one. */
@@ -97,7 +100,8 @@ static void halves_are_independent(void **state)
     o.precision = 1; /* the first round is enough */
     stair_channel_result r = {
         .logz = c.logz, .g = c.g, .dg = c.dg, .half_logz = half_logz, .half_g = half_g, .half_dg = half_dg};
-    assert_int_equal(stair_channel_evaluate(c.context, c.model, &o, 0, HALVED, c.label, c.omega, 1, unit, &r), STAIR_OK);
+    assert_int_equal(stair_channel_evaluate(c.context, c.model, &o, 0, HALVED, c.label, c.omega, 1, unit, &r),
+                     STAIR_OK);
     for (size_t i = 0; i < HALVED; i++) {
         excess(c.z + i * PM, c.dg + i * PM * PM, half_dg + 2 * i * PM * PM, &part[0][i], &part[1][i]);
         for (int k = 0; k < 2; k++) mean[k] += part[k][i] / HALVED;

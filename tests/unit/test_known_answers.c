@@ -11,8 +11,8 @@
 
 #include "stair.h"
 
-#define MOST 40   /* points */
-#define SIZE 6    /* P M at most */
+#define MOST 40 /* points */
+#define SIZE 6  /* P M at most */
 
 typedef struct {
     char name[64], model[160];
@@ -31,8 +31,9 @@ static void read_numbers(FILE *file, const char *word, int n, double *out)
 static void read_point(FILE *file, known_point *k)
 {
     double fibre[SIZE * 3];
-    assert_int_equal(fscanf(file, " point %63s model %159s sizes %d %d %d digits %d", k->name, k->model, &k->p, &k->m, &k->rank,
-                            &k->digits), 6);
+    assert_int_equal(fscanf(file, " point %63s model %159s sizes %d %d %d digits %d", k->name, k->model,
+                            &k->p, &k->m, &k->rank, &k->digits),
+                     6);
     int size = k->p * k->m;
     assert_true(size <= SIZE);
     read_numbers(file, "label", k->m * k->m, k->label);
@@ -50,7 +51,8 @@ static int read_points(known_point *points)
     int count = 0, c;
     assert_non_null(file);
     while ((c = fgetc(file)) == '#')
-        while ((c = fgetc(file)) != '\n' && c != EOF) {}
+        while ((c = fgetc(file)) != '\n' && c != EOF) {
+        }
     ungetc(c, file);
     assert_int_equal(fscanf(file, " points %d", &count), 1);
     assert_true(count >= 20 && count <= MOST);
@@ -70,8 +72,8 @@ static double gap(int n, const double *a, const double *b)
 }
 
 /* Deterministic where at most two hidden coordinates are left and nothing rotates: 1e-6, unless rounding in
- * double forbids it, which the reported error must then say; otherwise 1e-3.  The reported error bounds the true
- * one to within a factor of ten everywhere. */
+ * double forbids it, which the reported error must then say; otherwise 1e-3.  The reported error bounds the
+ * true one to within a factor of ten everywhere. */
 static void compare(stair_context *context, const known_point *k)
 {
     stair_model *model;
@@ -82,15 +84,18 @@ static void compare(stair_context *context, const known_point *k)
     bool deterministic = k->rank == 1 && (k->p - k->rank) * k->m <= 2;
     assert_int_equal(stair_model_create(context, k->model, &model), STAIR_OK);
     options.precision = deterministic ? 1e-6 : 1e-3;
-    if (stair_channel_evaluate(context, model, &options, 0, 1, k->label, k->omega, 1, k->cov, &result) != STAIR_OK)
+    if (stair_channel_evaluate(context, model, &options, 0, 1, k->label, k->omega, 1, k->cov, &result) !=
+        STAIR_OK)
         fail_msg("%s: %s", k->name, stair_context_message(context));
     double found = fmax(fabs(logz - k->logz), fmax(gap(size, g, k->g), gap(size * size, dg, k->dg)));
     print_message("%-32s error %.1e, reported %.1e\n", k->name, found, error);
     if (!(found <= 10 * error + 1e-14)) fail_msg("%s: error %g, reported %g", k->name, found, error);
     /* g and dg can be small differences: with a small eigenvalue of V rounding, or sampling, may decide */
-    double half = 0.5 * (k->cov[0] - k->cov[3]), least = 0.5 * (k->cov[0] + k->cov[3]) - sqrt(half * half + k->cov[1] * k->cov[1]);
+    double half = 0.5 * (k->cov[0] - k->cov[3]),
+           least = 0.5 * (k->cov[0] + k->cov[3]) - sqrt(half * half + k->cov[1] * k->cov[1]);
     if (k->p == 2 && least < (deterministic ? 1e-6 : 1e-2)) options.precision = INFINITY;
-    if (!(error <= (deterministic ? 1 : 3) * options.precision)) fail_msg("%s: reported error %g", k->name, error);
+    if (!(error <= (deterministic ? 1 : 3) * options.precision))
+        fail_msg("%s: reported error %g", k->name, error);
     stair_model_destroy(&model);
 }
 

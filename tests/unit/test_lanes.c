@@ -33,7 +33,8 @@ static void short_exp_has_nine_digits(void **state)
     (void)state;
     for (int i = 0; i < 100000; i++) {
         double x[LANES], y[LANES];
-        for (int k = 0; k < LANES; k++) x[k] = -707 * fmod(0.6180339887498949 * (8.0 * i + k), 1) * (i % 2 ? 1e-3 : 1);
+        for (int k = 0; k < LANES; k++)
+            x[k] = -707 * fmod(0.6180339887498949 * (8.0 * i + k), 1) * (i % 2 ? 1e-3 : 1);
         lanes_store(y, lanes_exp_short(lanes_load(x)));
         for (int k = 0; k < LANES; k++) worst = fmax(worst, fabs(y[k] / exp(x[k]) - 1));
     }
@@ -46,7 +47,8 @@ static void exp_of_floats_has_six_digits(void **state)
     (void)state;
     for (int i = 0; i < 100000; i++) {
         float x[2 * LANES], y[2 * LANES];
-        for (int k = 0; k < 2 * LANES; k++) x[k] = (float)(87 - 174 * fmod(0.6180339887498949 * (16.0 * i + k), 1)) * (i % 2 ? 1e-2f : 1);
+        for (int k = 0; k < 2 * LANES; k++)
+            x[k] = (float)(87 - 174 * fmod(0.6180339887498949 * (16.0 * i + k), 1)) * (i % 2 ? 1e-2f : 1);
         floats_store(y, floats_exp(floats_load(x)));
         for (int k = 0; k < 2 * LANES; k++) worst = fmax(worst, fabs((double)y[k] / exp((double)x[k]) - 1));
     }
@@ -136,7 +138,8 @@ static void sums_have_one_order(void **state)
     assert_true(lanes_sum(lanes_load(x)) == part[0]);
     float single[2 * VALUES];
     floats y;
-    for (int k = 0; k < 2 * LANES; k++) single[k] = k % 3 == 1 ? 1e8F : k % 3 == 2 ? -1e8F : 0.1F * (float)(k + 1);
+    for (int k = 0; k < 2 * LANES; k++)
+        single[k] = k % 3 == 1 ? 1e8F : k % 3 == 2 ? -1e8F : 0.1F * (float)(k + 1);
     for (int k = 0; k < LANES; k++) part[k] = (double)single[k] + (double)single[k + LANES];
     memcpy(&y, single, sizeof y);
     assert_true(floats_sum(y) == lanes_sum(lanes_load(part)));
@@ -151,7 +154,8 @@ int main(void)
 #endif
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(exp_is_within_two_ulp),
-        cmocka_unit_test(short_exp_has_nine_digits), cmocka_unit_test(exp_of_floats_has_six_digits),
+        cmocka_unit_test(short_exp_has_nine_digits),
+        cmocka_unit_test(exp_of_floats_has_six_digits),
         cmocka_unit_test(any_float_is_seen),
         cmocka_unit_test(exp_is_clamped),
         cmocka_unit_test(reciprocal_is_within_two_ulp),

@@ -27,14 +27,16 @@ static void forward_is_the_definition(void **state)
     for (int literal = 0; literal < 2; literal++)
         for (int k = 0; k < 5; k++) {
             char spec[80];
-            snprintf(spec, sizeof spec, "attention:layers=2,skip=%g,mixing=%s", skips[k], literal ? "literal" : "attention");
+            snprintf(spec, sizeof spec, "attention:layers=2,skip=%g,mixing=%s", skips[k],
+                     literal ? "literal" : "attention");
             channel_case c = channel_case_open(spec, 50);
             channel_case_draw(&c, 0.5, 4);
             for (size_t i = 0; i < c.n; i++) {
                 double h[2], label[4];
                 two_layers(c.z + 4 * i, skips[k], literal, h);
                 channel_case_label(2, h, label);
-                for (int e = 0; e < 4; e++) assert_close(c.label[4 * i + (size_t)e], label[e], 1e-13 * (1 + fabs(label[e])));
+                for (int e = 0; e < 4; e++)
+                    assert_close(c.label[4 * i + (size_t)e], label[e], 1e-13 * (1 + fabs(label[e])));
             }
             channel_case_close(&c);
         }
@@ -45,7 +47,8 @@ static double weighed(const channel_case *c, const double *z, const double *cota
 {
     double label[64], sum = 0;
     assert_int_equal(stair_model_forward(c->context, c->model, 1, z, label), STAIR_OK);
-    for (size_t k = 0; k < c->labels; k++) sum += cotangent[k] * (c->info.label_is_log ? exp(label[k]) : label[k]);
+    for (size_t k = 0; k < c->labels; k++)
+        sum += cotangent[k] * (c->info.label_is_log ? exp(label[k]) : label[k]);
     return sum;
 }
 
@@ -93,7 +96,10 @@ static void outputs_become_labels(void **state)
     channel_case_close(&c);
 }
 
-#define GRADIENT(spec) {spec, gradient_is_the_derivative, NULL, NULL, spec}
+#define GRADIENT(spec)                                                                                       \
+    {                                                                                                        \
+        spec, gradient_is_the_derivative, NULL, NULL, spec                                                   \
+    }
 
 int main(void)
 {

@@ -11,7 +11,7 @@ typedef struct {
     atomic_int times[MOST], done, breaks; /* breaks: blocks that do not follow their thread's last one */
     size_t blocks, fails[2];              /* fails where they are below blocks */
     size_t next[8];                       /* per thread: the neighbour of its last block */
-    bool wait, slow;                      /* the first block ends after all others; every one takes its time */
+    bool wait, slow; /* the first block ends after all others; every one takes its time */
 } record;
 
 static stair_status note(void *user, size_t block, int thread, stair_context *local)

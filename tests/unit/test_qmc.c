@@ -17,7 +17,8 @@ static void points_integrate_what_they_should(void **state)
             mean[k] += u[k] / N;
         }
     }
-    for (int k = 0; k < DIM; k++) assert_close(mean[k], 0.5, 1.0 / (N * N)); /* the tent map is linear but for two kinks */
+    for (int k = 0; k < DIM; k++)
+        assert_close(mean[k], 0.5, 1.0 / (N * N)); /* the tent map is linear but for two kinks */
 }
 
 /* Together with their mirror images the points for even functions are the lattice of twice as many. */
@@ -38,8 +39,10 @@ static void even_points_are_half_of_a_lattice(void **state)
 static void normal_inverts_the_distribution_function(void **state)
 {
     (void)state;
-    for (double x = -8; x <= 0; x += 0.0137) assert_close(stair_qmc_normal(0.5 * erfc(-x * M_SQRT1_2)), x, 1e-9);
-    for (double p = 0.5; p < 0.999; p += 0.0137) assert_close(stair_qmc_normal(p), -stair_qmc_normal(1 - p), 1e-9);
+    for (double x = -8; x <= 0; x += 0.0137)
+        assert_close(stair_qmc_normal(0.5 * erfc(-x * M_SQRT1_2)), x, 1e-9);
+    for (double p = 0.5; p < 0.999; p += 0.0137)
+        assert_close(stair_qmc_normal(p), -stair_qmc_normal(1 - p), 1e-9);
 }
 
 int main(void)

@@ -141,7 +141,8 @@ static void gradients_are_derivatives(void **state)
     each_spec(gradient_by_differences);
 }
 
-/* No identity fails on a few points, and points of the fibre have the label of the sample (noise on y leaves no fibre). */
+/* No identity fails on a few points, and points of the fibre have the label of the sample (noise on y leaves
+ * no fibre). */
 static void identities_of(channel_case *c)
 {
     stair_diagnose_options o = stair_diagnose_defaults();

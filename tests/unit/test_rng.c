@@ -16,7 +16,8 @@ static void philox_known_answers(void **state)
 {
     (void)state;
     assert_words(0, 0, 0, (uint32_t[]){0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8});
-    assert_words(UINT64_MAX, UINT64_MAX, UINT64_MAX, (uint32_t[]){0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd});
+    assert_words(UINT64_MAX, UINT64_MAX, UINT64_MAX,
+                 (uint32_t[]){0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd});
     /* counter 243f6a88 85a308d3 13198a2e 03707344, key a4093822 299f31d0: digits of pi */
     assert_words(0x299f31d0a4093822u, 0x85a308d3243f6a88u, 0x0370734413198a2eu,
                  (uint32_t[]){0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1});

@@ -14,7 +14,8 @@ static void factors_are_students(void **state)
     static const struct {
         int n;
         double factor;
-    } known[] = {{2, 78.6005}, {3, 6.40225}, {9, 1.42554}, {10, 1.36475}, {16, 1.19547}, {32, 1.08698}, {64, 1.04117}};
+    } known[] = {{2, 78.6005},  {3, 6.40225},  {9, 1.42554}, {10, 1.36475},
+                 {16, 1.19547}, {32, 1.08698}, {64, 1.04117}};
     for (size_t k = 0; k < sizeof known / sizeof *known; k++)
         assert_close_relative(stair_student(known[k].n), known[k].factor, 2e-3);
     for (int n = 2; n < 64; n++) assert_true(stair_student(n) > stair_student(n + 1));
@@ -68,8 +69,14 @@ static double coefficient(double (*control)(double x), double size)
     return out;
 }
 
-static double half(double x) { return 0.5 * x; }
-static double rounding(double x) { return (38.57 * (1 + 1e-15 * x) - 38.57); }
+static double half(double x)
+{
+    return 0.5 * x;
+}
+static double rounding(double x)
+{
+    return (38.57 * (1 + 1e-15 * x) - 38.57);
+}
 
 /* A control that varies by the rounding of its terms alone explains nothing. */
 static void rounding_is_no_control(void **state)

@@ -63,7 +63,6 @@ static stair_status learn(stair_context *context)
     return status;
 }
 
-
 static void test_sgd_survives_every_failure(void **unused)
 {
     (void)unused;
