@@ -217,8 +217,15 @@ static int most_replicates(const stair_branch *b)
 static stair_status evaluate(stair_branch *b, const stair_outer_rule *rule, stair_outer *outer)
 {
     double q[STAIR_SQUARE];
+    stair_outer_rule now = *rule;
+    bool full = rule == &b->fine;
+    now.sampled |= full && b->off_grid;
     stair_branch_overlap(b, q);
-    stair_status status = stair_outer_evaluate(b->context, b->model, rule, q, b->rest, outer);
+    stair_status status = stair_outer_evaluate(b->context, b->model, &now, q, b->rest, outer);
+    if (full) {
+        b->off_grid |= b->evaluations++ && b->on_grid != outer->grid;
+        b->on_grid = outer->grid;
+    }
     b->calls += outer->calls;
     return status;
 }
@@ -650,6 +657,8 @@ static stair_status solve(stair_branch *b, target_spec target, bool fine, stair_
 {
     stair_outer outer;
     newton n;
+    b->evaluations = 0;
+    b->off_grid = false;
     point->stop = STAIR_STOP_CONVERGED;
     if (target.by_mean && b->learned == 1)
         return look_up(b, target.value, fine ? &b->fine : &b->coarse, point);

@@ -20,7 +20,10 @@ typedef struct {
     double tolerance; /* of log Qhat */
     double perfect;   /* eigenvalues of 1 - Q below this are recovery in full */
     int most_steps;
-    size_t calls; /* samples asked of the channel so far */
+    size_t calls;    /* samples asked of the channel so far */
+    int evaluations; /* of this solve with the full rule, */
+    bool on_grid;    /* the last of them on a grid of labels; */
+    bool off_grid; /* one was and another was not: no grid any more, for the map must not change on the way */
 
     int learned, kernel;       /* dimensions: together P */
     double axes[STAIR_SQUARE]; /* (P, learned), orthonormal columns */

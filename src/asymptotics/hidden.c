@@ -32,11 +32,11 @@
 #define SPAN              8.0  /* fixed nodes cover [-SPAN, SPAN] */
 #define LEAST_FIXED       0.03 /* step below which fixed nodes, and STAIR_MOST_CELLS, would be too many */
 #define SAMPLES_PER_BLOCK 64
-#define SETS              64 /* of nodes that follow samples, so that their errors go down as well */
-#define LEVELS            5  /* of them: for a first look, then from fewest to all, doubling */
-#define LOOK              64 /* times fewer than all, for the first look */
+#define SETS              64  /* of nodes that follow samples, so that their errors go down as well */
+#define LEVELS            5   /* of them: for a first look, then from fewest to all, doubling */
+#define LOOK              64  /* times fewer than all, for the first look */
 #define AGREED            0.1 /* difference of log Z between halves for which the fewest are enough, */
-#define DISAGREE          4 /* and from level to level so many times as much */
+#define DISAGREE          4   /* and from level to level so many times as much */
 
 STAIR_HOT_TABLE(void, stair_hidden_moving,
                 (const stair_hidden_shape *shape, const stair_hidden_sample *sample, const double *w,
