@@ -46,6 +46,7 @@
 #define NODE_SHARE  0.9  /* error of a node, relative to the error wanted of the fit */
 #define MORE_NODES  4    /* one after the other where the fit is worst, until it is good */
 #define LAST_REST   3.0  /* v of the last node before perfect recovery, in units of the precision */
+#define FURTHEST    0.05 /* and at most that: beyond it the branch is a guess */
 #define NO_REST     0.5  /* the same of nodes that are put in later */
 #define WIDENING    1.1
 #define BEYOND      1.05 /* the last branch is followed to that much more than the largest alpha */
@@ -413,7 +414,7 @@ static void end_node(const curve_branch *c, int p, const stair_step *step, const
 static stair_status last_mean(curve_job *job, curve_branch *c, stair_branch *b, double start, double *end)
 {
     stair_perfect limit;
-    *end = LAST_REST * job->options->precision;
+    *end = fmin(FURTHEST, LAST_REST * job->options->precision);
     if (!b->kernel && job->model->info.prenoise == 0 && !job->model->info.output_noisy) {
         STAIR_TRY(
             stair_perfect_find(job->context, job->model, &b->symmetry, 256, 2, job->options->seed, &limit));

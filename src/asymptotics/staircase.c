@@ -30,7 +30,8 @@
 #define INSIDE     0.7  /* within which it has to be */
 
 typedef struct {
-    double v, alpha, height; /* height: log(alpha * eigenvalue) */
+    double v, alpha, height;          /* height: log(alpha * eigenvalue) */
+    double alpha_noise, height_noise; /* errors of log alpha and of the height */
 } walk_point;
 
 typedef struct {
@@ -50,7 +51,13 @@ typedef struct {
 static walk_point as_walk(double v, const stair_branch_point *point)
 {
     double product = point->alpha * point->leading.value;
-    return (walk_point){.v = v, .alpha = point->alpha, .height = product > 0 ? log(product) : -INFINITY};
+    double noise = point->alpha_error / point->alpha;
+    return (walk_point){.v = v,
+                        .alpha = point->alpha,
+                        .height = product > 0 ? log(product) : -INFINITY,
+                        .alpha_noise = noise,
+                        .height_noise =
+                            hypot(noise, product > 0 ? point->leading.error / point->leading.value : 0)};
 }
 
 static stair_status solve_at(stair_branch *b, stair_branch_point *point, double v, bool fine, walk_point *out)
@@ -129,11 +136,12 @@ static stair_status first_step(staircase *s)
 }
 
 typedef struct {
-    walk_point at;             /* close to it, solved with the full rule */
-    double slope, alpha_slope; /* of the height and of log alpha, in log v */
-    double error, v_error;     /* relative, of alpha and of v at the crossing */
-    double doubt;              /* part of `error`: what the way from `at` to the crossing may be wrong by */
-    double start;              /* v where the branch begins */
+    walk_point at;                         /* close to it, solved with the full rule */
+    double slope, alpha_slope;             /* of the height and of log alpha, in log v, */
+    double slope_noise, alpha_slope_noise; /* and what the noise of the points they come from does to them */
+    double error, v_error;                 /* relative, of alpha and of v at the crossing */
+    double doubt; /* part of `error`: what the way from `at` to the crossing may be wrong by */
+    double start; /* v where the branch begins */
 } crossing;
 
 /* v where the height is zero by the slopes, on the branch. */
@@ -146,16 +154,20 @@ static double crossing_mean(const crossing *c)
 /* Slopes by a straight line through points, which are noisy one by one. */
 static void fit_slopes(int n, const walk_point *point, crossing *c)
 {
-    double x = 0, xx = 0, height = 0, alpha = 0;
+    double x = 0, xx = 0, height = 0, alpha = 0, height_noise = 0, alpha_noise = 0;
     for (int i = 0; i < n; i++) x += log(point[i].v) / n;
     for (int i = 0; i < n; i++) {
         double away = log(point[i].v) - x;
         xx += away * away;
         height += away * point[i].height;
         alpha += away * log(point[i].alpha);
+        height_noise = hypot(height_noise, away * point[i].height_noise);
+        alpha_noise = hypot(alpha_noise, away * point[i].alpha_noise);
     }
     c->slope = height / xx;
     c->alpha_slope = alpha / xx;
+    c->slope_noise = height_noise / xx;
+    c->alpha_slope_noise = alpha_noise / xx;
 }
 
 /* Closes in on the crossing between two walk points, on the coarse rule; leaves slopes. */
@@ -178,20 +190,21 @@ static stair_status close_in(staircase *s, walk_point *above, walk_point *below,
     return STAIR_OK;
 }
 
-/* Every replicate crosses at its own alpha and v. */
+/* Every replicate crosses at its own alpha and v.  From the point to the crossing the slopes lead, which
+ * bend, and have errors. */
 static void crossing_errors(const stair_branch_point *point, crossing *c)
 {
-    double alpha[STAIR_MOST_REPLICATES], v[STAIR_MOST_REPLICATES];
-    double shared = hypot(point->bias, point->doubt), far = SLOPES * fabs(c->at.height / c->slope);
+    double alpha[STAIR_MOST_REPLICATES], v[STAIR_MOST_REPLICATES], shared = hypot(point->bias, point->doubt);
+    double way = fabs(c->at.height / c->slope), unsure = hypot(SLOPES, c->slope_noise / c->slope);
     for (int r = 0; r < point->replicates; r++) {
         double height = log(point->alpha_by_replicate[r] * fmax(1e-300, point->leading.by_replicate[r]));
         v[r] = -height / c->slope;
         alpha[r] = log(point->alpha_by_replicate[r]) + c->alpha_slope * v[r];
     }
-    c->doubt = far * fabs(c->alpha_slope) + c->at.height * c->at.height;
+    c->doubt = way * hypot(unsure * c->alpha_slope, c->alpha_slope_noise) + c->at.height * c->at.height;
     c->error = hypot(stair_spread_error(point->random, point->replicates, alpha), hypot(shared, c->doubt));
-    c->v_error =
-        hypot(stair_spread_error(point->random, point->replicates, v), hypot(shared / c->slope, far));
+    c->v_error = hypot(stair_spread_error(point->random, point->replicates, v),
+                       hypot(shared / c->slope, unsure * way));
 }
 
 /* Newton's steps from v on with the full rule, which gets more samples if it misses the error asked for. */
