@@ -68,6 +68,31 @@ static void a_rule_that_does_not_fit_is_refused(void **state)
     channel_case_close(&c);
 }
 
+/* Four free coordinates: more of a Gaussian lies beyond a shell than in two, and the error has to know. */
+static void tails_of_four_dimensions(void **state)
+{
+    enum { POINTS = 16 };
+    channel_case coarse = channel_case_open("attention:layers=2,noise=1", POINTS),
+                 fine = channel_case_open("attention:layers=2,noise=1", POINTS);
+    int compared = 0, beyond = 0;
+    (void)state;
+    channel_case_draw(&coarse, 0.1, 1);
+    channel_case_draw(&fine, 0.1, 1);
+    channel_case_evaluate(&coarse, 1e-3, "lattice");
+    channel_case_evaluate(&fine, 2e-5, "lattice");
+    for (size_t i = 0; i < POINTS; i++) {
+        size_t square = fine.size * fine.size;
+        if (!(coarse.error[i] < 0.1 && fine.error[i] < 0.1 * coarse.error[i])) continue;
+        compared++;
+        beyond +=
+            channel_case_gap(square, coarse.dg + i * square, fine.dg + i * square) > 2 * coarse.error[i];
+    }
+    assert_true(compared >= 5);
+    assert_int_equal(beyond, 0);
+    channel_case_close(&coarse);
+    channel_case_close(&fine);
+}
+
 /* Posteriors of a rotation by samples: |dg|^2 by independent halves has no bias, that of the whole has that
  * of its noise.  At omega = 0, V = 1 rotations are uniform and dg = S/P - 1, S the scores. */
 enum { HALVED = 400, P = 3, M = 4, PM = P * M };
@@ -121,6 +146,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(lattice_and_nested),
         cmocka_unit_test(rules_for_noise_on_y),
         cmocka_unit_test(a_rule_that_does_not_fit_is_refused),
+        cmocka_unit_test(tails_of_four_dimensions),
         cmocka_unit_test(halves_are_independent),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
