@@ -242,15 +242,31 @@ static stair_status stays_perfect(stair_branch *b, double alpha, stair_branch_po
     return STAIR_OK;
 }
 
-/* Whether at `alpha` not everything is recovered; from nothing learned on where `again`, else from where b
- * is. */
-static stair_status look_at_other_side(const stair_branch *b, double alpha, bool again,
+/* Where a solve starts: `from` (P, P), full knowledge, side information, or nothing. */
+typedef struct {
+    bool informed;
+    const double *from; /* or NULL */
+} solve_start;
+
+static void begin(stair_branch *b, solve_start start)
+{
+    stair_branch_start(b);
+    if (start.from)
+        stair_branch_place(b, start.from);
+    else if (start.informed)
+        start_everywhere(b, INFORMED);
+    else if (b->side > 0)
+        start_everywhere(b, 1 - fmin(0.5, b->side));
+}
+
+/* What is reached at another alpha: from the start, or from where b is where that is NULL. */
+static stair_status look_at_other_side(const stair_branch *b, double alpha, const solve_start *start,
                                        stair_branch_point *other)
 {
     stair_branch *copy = malloc(sizeof *copy);
     if (!copy) return stair_fail(b->context, STAIR_NO_MEMORY, "out of memory");
     *copy = *b;
-    if (again) stair_branch_start(copy);
+    if (start) begin(copy, *start);
     stair_status status = climb(copy, alpha, other);
     free(copy);
     return status;
@@ -258,13 +274,13 @@ static stair_status look_at_other_side(const stair_branch *b, double alpha, bool
 
 /* alpha seems to be above a jump: looks below it, nearer and nearer, as long as the error of f that is found
  * there leaves room.  What the last look found is the error. */
-static stair_status doubt_above(const stair_branch *b, double alpha, double least, stair_branch_point *point,
-                                stair_branch_point *other)
+static stair_status doubt_above(const stair_branch *b, double alpha, double least, solve_start start,
+                                stair_branch_point *point, stair_branch_point *other)
 {
     int p = b->model->info.indices;
     bool doubtful = true;
     for (double below = fmax(least, alpha * (1 - FAR)); doubtful && below < alpha;) {
-        STAIR_TRY(look_at_other_side(b, below, true, other));
+        STAIR_TRY(look_at_other_side(b, below, &start, other));
         doubtful = other->stop == STAIR_STOP_CONVERGED;
         double nearer = alpha * (1 - DOUBT * other->f_error);
         if (!doubtful || nearer <= below * (1 + 1e-9)) break;
@@ -278,7 +294,8 @@ static stair_status doubt_above(const stair_branch *b, double alpha, double leas
 
 /* Overlaps may jump to perfect recovery.  Next to such a place the error of f decides on which side alpha is:
  * the other side is looked at, at an alpha that differs by as much. */
-static stair_status doubt_jump(const stair_branch *b, double alpha, stair_branch_point *point)
+static stair_status doubt_jump(const stair_branch *b, double alpha, solve_start start,
+                               stair_branch_point *point)
 {
     int p = b->model->info.indices;
     stair_perfect limit;
@@ -289,12 +306,12 @@ static stair_status doubt_jump(const stair_branch *b, double alpha, stair_branch
     if (!other) return stair_fail(b->context, STAIR_NO_MEMORY, "out of memory");
     stair_status status;
     if (point->stop == STAIR_STOP_PERFECT)
-        status = doubt_above(b, alpha, limit.alpha + NEARER * (alpha - limit.alpha), point, other);
+        status = doubt_above(b, alpha, limit.alpha + NEARER * (alpha - limit.alpha), start, point, other);
     else {
-        status = look_at_other_side(b, alpha * (1 + DOUBT * point->f_error), false, other);
+        status = look_at_other_side(b, alpha * (1 + DOUBT * point->f_error), NULL, other);
         bool lost = status == STAIR_OK && other->stop == STAIR_STOP_PERFECT;
-        for (int i = 0; i < p * p && status == STAIR_OK;
-             i++) { /* if not lost, three errors have to reach that far */
+        /* if not lost, three errors have to reach that far */
+        for (int i = 0; i < p * p && status == STAIR_OK; i++) {
             double away = fabs(point->q[i] - (lost ? i % (p + 1) == 0 : other->q[i]));
             point->q_error[i] = fmax(point->q_error[i], away / (lost ? 1 : DOUBT));
         }
@@ -310,15 +327,15 @@ static double worst(int p, const stair_branch_point *point)
     return error;
 }
 
-static stair_status settle_at(stair_branch *b, double alpha, bool informed, stair_branch_point *point)
+static stair_status settle_at(stair_branch *b, double alpha, solve_start start, stair_branch_point *point)
 {
     STAIR_TRY(climb(b, alpha, point));
     bool settled = point->stop == STAIR_STOP_CONVERGED || point->stop == STAIR_STOP_PERFECT;
-    return settled && !informed ? doubt_jump(b, alpha, point) : STAIR_OK;
+    return settled && !start.informed ? doubt_jump(b, alpha, start, point) : STAIR_OK;
 }
 
-static stair_status run(stair_branch *b, const stair_asymptotics_options *o, double alpha, bool informed,
-                        const double *from, stair_branch_point *point)
+static stair_status run(stair_branch *b, const stair_asymptotics_options *o, double alpha, solve_start start,
+                        stair_branch_point *point)
 {
     double precision = o->precision;
     int rounds = o->points ? 0 : MORE;
@@ -327,21 +344,16 @@ static stair_status run(stair_branch *b, const stair_asymptotics_options *o, dou
     point->stop = STAIR_STOP_CONVERGED;
     for (int i = 0; i < p; i++) point->q[i * (p + 1)] = b->side; /* no samples: what side information says */
     if (alpha == 0) return STAIR_OK;
-    if (from)
-        stair_branch_place(b, from);
-    else if (informed)
-        start_everywhere(b, INFORMED);
-    else if (b->side > 0)
-        start_everywhere(b, 1 - fmin(0.5, b->side));
-    STAIR_TRY(informed ? stays_perfect(b, alpha, point) : STAIR_OK);
-    if (point->stop != STAIR_STOP_PERFECT) STAIR_TRY(settle_at(b, alpha, informed, point));
+    begin(b, start);
+    STAIR_TRY(start.informed ? stays_perfect(b, alpha, point) : STAIR_OK);
+    if (point->stop != STAIR_STOP_PERFECT) STAIR_TRY(settle_at(b, alpha, start, point));
     for (int round = 0; round < rounds && worst(p, point) > precision; round++) {
         size_t points = b->fine.points; /* the error asked for was missed: more samples, from where we are */
         stair_branch_sharpen(b, point, worst(p, point), precision);
         b->coarse.points *= b->fine.points / points;
         b->fine.fineness *= 1.1;
-        if (point->stop != STAIR_STOP_CONVERGED) stair_branch_start(b);
-        STAIR_TRY(settle_at(b, alpha, informed, point));
+        if (point->stop != STAIR_STOP_CONVERGED) begin(b, start);
+        STAIR_TRY(settle_at(b, alpha, start, point));
     }
     for (int i = 0; i < p * p && point->stop == STAIR_STOP_PERFECT; i++) point->q[i] = i % (p + 1) == 0;
     for (int i = 0; i < p * p && point->stop == STAIR_STOP_ZERO; i++) point->q[i] = 0;
@@ -361,7 +373,7 @@ stair_status stair_evolve(stair_context *context, const stair_model *model,
     stair_status status = b && point ? STAIR_OK : stair_fail(context, STAIR_NO_MEMORY, "out of memory");
     if (status == STAIR_OK) {
         stair_branch_prepare(b, context, model, options);
-        status = run(b, options, alpha, informed, from, point);
+        status = run(b, options, alpha, (solve_start){.informed = informed, .from = from}, point);
     }
     if (status == STAIR_OK) {
         memcpy(result->q, point->q, cells * sizeof(double));
