@@ -311,8 +311,8 @@ def fill_references(program, only, again):
         references[name] = make_reference(program, c)
         print("%-24s %5.0f s" % (name, time.time() - begun), flush=True)
         with open(REFERENCE + ".new", "w") as f:
-            json.dump(references, f, indent=0)
-            f.write("\n")
+            rows = ["%s: %s" % (json.dumps(k), json.dumps(v)) for k, v in references.items()]
+            f.write("{\n" + ",\n".join(rows) + "\n}\n")
         os.replace(REFERENCE + ".new", REFERENCE)
 
 

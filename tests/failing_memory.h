@@ -71,7 +71,7 @@ void free(void *pointer)
 }
 #endif
 
-static void fail_in_turn(stair_status (*work)(stair_context *context), long stride)
+static inline void fail_in_turn(stair_status (*work)(stair_context *context), long stride)
 {
     stair_context *context;
     assert_int_equal(stair_context_create(&context), STAIR_OK);
