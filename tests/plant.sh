@@ -126,7 +126,7 @@ plant 'side information without the square root' src/gamp/problem.c 's|+= sqrt(l
 honest=test_asymptotics_honest
 plant 'few replicates counted like many'         src/core/stats.c 's|return n > 1 ? stair_student(n) \* sqrt|return n > 1 ? sqrt|' test_stats
 plant 'rounding that counts as a control'        src/asymptotics/controls.c 's|LEAST_SPREAD \* LEAST_SPREAD|1e-60|' test_stats
-plant 'a curve that trusts its last node beyond it' src/asymptotics/curve.c 's|return 2 \* x / end_of(c) - 1;|return 2 * fmin(x, c->x_to) / c->x_to - 1;|' "$honest curve_beyond_its_last_node"
+plant 'a curve that trusts its last node beyond it' src/asymptotics/curve.c 's|return 2 \* x / end_of(c) - 1;|return 2 * fmin(x, c->x_to) / c->x_to - 1;|; s|define FURTHEST *0.05|define FURTHEST 0.5|' "$honest curve_beyond_its_last_node"
 plant 'Newton on a grid, and nothing left of it'   src/asymptotics/branch.c 's|define LINEAR           1.0|define LINEAR           100.0|; s|point->doubt = (outer->random|point->doubt = 0 * (outer->random|; s|(log(point->alpha / evaluated)) + point->residual;|(log(point->alpha / evaluated));|' "$honest curve_beyond_its_last_node"
 plant 'a curve that leaves out what folds'       src/asymptotics/curve.c 's|if (scale < -DOUBT \* node\[i\].error) return false;||' "$honest no_curve_over_a_jump"
 plant 'the top of a fold where the walk saw it'  src/asymptotics/staircase.c 's|for (int k = 0, more = 0; k < VERTEX; k++) {|found = true; *error = 1e-5; for (int k = 0, more = 0; k < 0; k++) {|' "$honest no_curve_over_a_jump"
