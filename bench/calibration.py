@@ -8,6 +8,7 @@ with (the error of the reference added in quadrature).  If errors are honest, pu
     bench/calibration.py                    all runs, a table and a histogram; exit 1 if errors are not honest
     bench/calibration.py --quick            the short list of ./test
     bench/calibration.py --only threshold   runs whose name contains a word
+    bench/calibration.py --offset 1000      the same with other seeds
     bench/calibration.py --reference        computes references that are missing and adds them to the file
     bench/calibration.py --table FILE       also writes the tables as markdown
 
@@ -316,14 +317,14 @@ def fill_references(program, only, again):
         os.replace(REFERENCE + ".new", REFERENCE)
 
 
-def jobs_of(listing, only):
+def jobs_of(listing, only, offset):
     jobs = []
     for name, variants, seeds in listing:
         for v, variant in enumerate(variants.split(", ")):
             words = ([] if variant.startswith("--") else ["--precision"]) + variant.split()
             for s in range(seeds):
                 if only in name:
-                    seed = [] if CASES[name]["kind"] == "channel" else ["--seed", str(1 + s + 10 * v)]
+                    seed = [] if CASES[name]["kind"] == "channel" else ["--seed", str(offset + 1 + s + 10 * v)]
                     jobs.append((name, words + seed))
     return jobs
 
@@ -386,6 +387,7 @@ def main():
     parser.add_argument("--program", default=os.path.join(HERE, "..", "build", "stair"))
     parser.add_argument("--quick", action="store_true", help="the short list")
     parser.add_argument("--only", default="", metavar="WORD", help="runs whose name contains WORD")
+    parser.add_argument("--offset", type=int, default=0, metavar="N", help="added to every seed: other runs")
     parser.add_argument("--reference", action="store_true", help="compute references that are missing")
     parser.add_argument("--again", action="store_true", help="with --reference: those that are there, too")
     parser.add_argument("--workers", type=int, default=os.cpu_count())
@@ -396,7 +398,7 @@ def main():
         fill_references(o.program, o.only, o.again)
         return 0
     references = load_references()
-    jobs = jobs_of(QUICK if o.quick else FULL, o.only)
+    jobs = jobs_of(QUICK if o.quick else FULL, o.only, o.offset)
     results = []
     with concurrent.futures.ThreadPoolExecutor(o.workers) as pool:
         for done in pool.map(lambda job: carry_out(o.program, references, job), jobs):
