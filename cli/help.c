@@ -19,6 +19,10 @@ static const struct {
     {"130, 143", "interrupted by SIGINT or SIGTERM; nothing was written"},
 };
 
+static const char environment_text[] = "STAIR_ISA=v2, v3 or v4: the best instruction set to use (SSE2, AVX2, "
+                                       "AVX-512).  Digits are the same on all\n"
+                                       "machines that run the same one.\n";
+
 void help_usage(FILE *file)
 {
     fputs("usage: stair COMMAND [MODEL] [--option value]...\n\n", file);
@@ -41,6 +45,7 @@ void help_program(FILE *file)
     fputs("\nexit status:\n", file);
     for (size_t i = 0; i < sizeof exits / sizeof *exits; i++)
         fprintf(file, "  %-10s %s\n", exits[i].code, exits[i].text);
+    fprintf(file, "\nenvironment:\n%s", environment_text);
     fputs("\nstair COMMAND --help gives the options of a command; stair man prints the manual page.\n", file);
 }
 
@@ -145,4 +150,6 @@ void help_man(FILE *file)
     fputs(".SH EXIT STATUS\n", file);
     for (size_t i = 0; i < sizeof exits / sizeof *exits; i++)
         fprintf(file, ".TP\n%s\n%s\n", exits[i].code, exits[i].text);
+    fputs(".SH ENVIRONMENT\n", file);
+    roff(file, environment_text);
 }

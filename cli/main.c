@@ -81,6 +81,8 @@ static stair_status carry_out(cli_request *request, int argc, char **argv)
 {
     const cli_command *command = request->command;
     stair_context *context = request->context;
+    const char *isa = getenv("STAIR_ISA");
+    if (isa && *isa) STAIR_TRY(stair_isa_set_most(context, isa));
     request->parse = (option_parse){.table = option_table,
                                     .names = command->options,
                                     .command = command->name,

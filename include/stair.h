@@ -52,6 +52,11 @@ stair_status stair_context_set_threads(stair_context *context, int threads); /* 
 int stair_context_threads(const stair_context *context);
 void stair_context_set_progress(stair_context *context, stair_progress *call, void *user);
 
+/* Hot loops are compiled for several instruction sets: v2 (SSE2), v3 (AVX2), v4 (AVX-512).  Digits are the
+ * same on every machine that runs the same one; the whole process uses the best that it may and can. */
+const char *stair_isa_name(void);
+stair_status stair_isa_set_most(stair_context *context, const char *name);
+
 /* ---- model -------------------------------------------------------------------------------- */
 
 typedef struct stair_model stair_model;

@@ -2,6 +2,9 @@
 #include "core/isa.h"
 
 #include <stdatomic.h>
+#include <string.h>
+
+#include "core/context.h"
 
 static atomic_int most_allowed = 2;
 
@@ -30,4 +33,21 @@ int stair_isa_lanes(void)
 void stair_isa_limit(int most)
 {
     atomic_store(&most_allowed, most);
+}
+
+static const char *const names[] = {"v2", "v3", "v4"};
+
+const char *stair_isa_name(void)
+{
+    return names[stair_isa()];
+}
+
+stair_status stair_isa_set_most(stair_context *context, const char *name)
+{
+    for (int level = 0; level < 3; level++)
+        if (!strcmp(name, names[level])) {
+            stair_isa_limit(level);
+            return STAIR_OK;
+        }
+    return stair_fail(context, STAIR_BAD_INPUT, "instruction set '%.20s': expected v2, v3 or v4", name);
 }

@@ -1,0 +1,135 @@
+#!/usr/bin/python3
+"""Numbers of a fixed list of commands, the same to the last digit.
+
+    check.py PROGRAM            runs tests/numbers/commands.txt and compares with kept.json
+    check.py PROGRAM --record   writes kept.json anew: after a mended bug, with a line in CHANGES.md beside it
+    check.py PROGRAM --only X   commands that contain X
+
+Digits depend on the instruction set and the compiler; kept are those of AVX2 and gcc 12, which every
+processor since 2013 reproduces with STAIR_ISA=v3.  What is compared is `results` of the JSON output and the
+CSV files of figures; the echo of options may grow.
+"""
+import argparse
+import concurrent.futures
+import hashlib
+import json
+import pathlib
+import shlex
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+KEPT = HERE / "kept.json"
+MOST_NUMBERS = 9
+
+
+def has_avx2():
+    try:
+        flags = pathlib.Path("/proc/cpuinfo").read_text()
+    except OSError:
+        return False
+    return " avx2 " in flags and " fma " in flags
+
+
+def numbers(value):
+    """How many numbers a nested list of nothing else holds, or 0."""
+    if isinstance(value, list):
+        parts = [numbers(x) for x in value]
+        return sum(parts) if all(parts) else 0
+    return 1 if isinstance(value, (int, float)) else 0
+
+
+def shorten(value):
+    """Long arrays become their first number and a digest of all; of long lists every eighth row is kept."""
+    if numbers(value) > MOST_NUMBERS:
+        digest = hashlib.sha256(json.dumps(value).encode()).hexdigest()[:16]
+        while isinstance(value, list):
+            value = value[0]
+        return {"first": value, "digest": digest}
+    if isinstance(value, dict):
+        return {key: shorten(x) for key, x in value.items()}
+    if isinstance(value, list):
+        return [shorten(x) for x in (value[:1] + value[7::8] if len(value) > 8 else value)]
+    return value
+
+
+def run(program, line, folder):
+    """Exit status and results of one command."""
+    begun = time.time()
+    words = [str(ROOT / w[1:]) if w.startswith("@") else w for w in shlex.split(line)]
+    command = [program, *words, "--json", "--quiet", "--threads", "1"]
+    if words[0] == "models":
+        command = [program, *words, "--json"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True,
+                          env={"PATH": "/usr/bin:/bin", "STAIR_ISA": "v3"})
+    try:
+        results = shorten(json.loads(done.stdout)["results"])
+    except (ValueError, KeyError):
+        results = done.stderr.strip()
+    kept = {"exit": done.returncode, "results": results}
+    if words[0] == "figure":
+        table = pathlib.Path(folder) / words[words.index("--out") + 1] / "staircase.csv"
+        rows = table.read_text().splitlines() if table.exists() else []
+        kept["csv"] = rows[:1] + rows[1::16]
+    return kept, time.time() - begun
+
+
+def differences(old, new, where=""):
+    """Places where two JSON values differ."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        for key in sorted(set(old) | set(new)):
+            if key not in old or key not in new:
+                yield f"{where}.{key}: {'new' if key not in old else 'gone'}"
+            else:
+                yield from differences(old[key], new[key], f"{where}.{key}")
+    elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
+        for i, (a, b) in enumerate(zip(old, new)):
+            yield from differences(a, b, f"{where}[{i}]")
+    elif old != new:
+        yield f"{where}: {str(old)[:200]} -> {str(new)[:200]}"
+
+
+def main():
+    parse = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parse.add_argument("program")
+    parse.add_argument("--record", action="store_true")
+    parse.add_argument("--only", default="")
+    parse.add_argument("--jobs", type=int, default=2)
+    parse.add_argument("--verbose", action="store_true", help="seconds of each command")
+    args = parse.parse_args()
+    program = str(pathlib.Path(args.program).resolve())
+    if not has_avx2():
+        print("skipped: the kept digits are those of a processor with AVX2\n0 passed, 0 failed, 1 skipped")
+        return 0
+    lines = [x.strip() for x in (HERE / "commands.txt").read_text().splitlines()]
+    lines = [x for x in lines if x and not x.startswith("#") and args.only in x]
+    kept = json.loads(KEPT.read_text()) if KEPT.exists() else {}
+    bad = 0
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+        for line, (found, seconds) in zip(lines, pool.map(lambda x: run(program, x, folder), lines)):
+            if args.verbose:
+                print(f"{seconds:6.2f} s  {line}")
+            if args.record:
+                kept[line] = found
+                continue
+            wrong = list(differences(kept.get(line), found)) if line in kept else ["nothing kept"]
+            if wrong:
+                bad += 1
+                print(f"FAILED: stair {line}")
+                for text in wrong[:6]:
+                    print("   ", text)
+                if len(wrong) > 6:
+                    print(f"    and {len(wrong) - 6} more")
+    if args.record:
+        KEPT.write_text(json.dumps(kept, sort_keys=True).replace('}, "', '},\n"') + "\n")
+        print(f"kept: {len(kept)} commands")
+        return 0
+    print(f"{len(lines) - bad} passed, {bad} failed")
+    return bad > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
