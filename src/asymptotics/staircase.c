@@ -6,7 +6,7 @@
  * the unlearned rest passes 1; the walk uses the coarse rule, the crossing is then solved with the full one.
  * When everything is learned the last branch is followed to v -> 0: perfect recovery is where Q = 1 becomes
  * stable (perfect.c) unless alpha(v) was larger before. */
-#include "asymptotics/asymptotics.h"
+#include "asymptotics/branch.h"
 #include "asymptotics/perfect.h"
 #include "asymptotics/staircase.h"
 

@@ -61,11 +61,6 @@ void stair_average_begin(stair_average *average, int replicates, bool random)
     average->random = random;
 }
 
-int stair_packed(int i, int j)
-{
-    return i >= j ? i * (i + 1) / 2 + j : j * (j + 1) / 2 + i;
-}
-
 stair_status stair_average_create(stair_context *context, const stair_structure *structure, int kernel,
                                   int replicates, stair_average *outer)
 {

@@ -77,20 +77,6 @@ typedef struct {
     stair_controls controls;
 } sample_job;
 
-/* Symmetric square root; eigenvalues below zero by rounding count as zero. */
-static void root(int n, const double *a, double shift, double *out)
-{
-    double values[STAIR_MAX_INDICES], vectors[SQUARE];
-    stair_matrix_eigen(n, a, values, vectors);
-    for (int i = 0; i < n; i++)
-        for (int j = 0; j < n; j++) {
-            double sum = 0;
-            for (int k = 0; k < n; k++)
-                sum += vectors[i * n + k] * sqrt(fmax(0, values[k] + shift)) * vectors[j * n + k];
-            out[i * n + j] = sum;
-        }
-}
-
 static void prepare(sample_job *job, const double *q)
 {
     int p = job->p;
@@ -98,8 +84,8 @@ static void prepare(sample_job *job, const double *q)
         job->unit[i] = i % (p + 1) == 0;
         job->cov[i] = job->unit[i] - q[i];
     }
-    root(p, q, 0, job->root_q);
-    root(p, job->cov, job->model->info.prenoise, job->root_v);
+    stair_spectral_map(p, q, stair_shifted_root, 0, job->root_q);
+    stair_spectral_map(p, job->cov, stair_shifted_root, job->model->info.prenoise, job->root_v);
     double wide_cov[SQUARE];
     for (int i = 0; i < p * p; i++)
         wide_cov[i] = job->cov[i] + (i % (p + 1) == 0 ? job->model->info.prenoise : 0);
