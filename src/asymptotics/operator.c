@@ -19,17 +19,16 @@ static double product(int n, const double *a, const double *b)
     return sum;
 }
 
-void stair_operator_leading(const stair_average *outer, const stair_symmetry *symmetry, const double *basis,
+void stair_operator_leading(const stair_average *average, const stair_symmetry *symmetry, const double *basis,
                             stair_leading *leading)
 {
-    int k = outer->kernel, p = outer->indices, n = k * k;
-    double x[STAIR_MOST_KERNEL * STAIR_MOST_KERNEL] = {0}, y[STAIR_MOST_KERNEL * STAIR_MOST_KERNEL],
-                                 full[STAIR_SQUARE];
+    int k = average->kernel, p = average->indices, n = k * k;
+    double x[STAIR_SQUARE] = {0}, y[STAIR_SQUARE], full[STAIR_SQUARE];
     memset(leading, 0, sizeof *leading);
     if (!k) return;
     for (int i = 0; i < k; i++) x[i * (k + 1)] = 1 / sqrt(k);
     for (int step = 0; step < tuning.most_steps; step++) {
-        stair_average_apply(outer, -1, x, y);
+        stair_average_apply(average, -1, basis, x, y);
         stair_spectral_lift(p, k, basis, y, full);
         stair_symmetrise(symmetry, full);
         stair_spectral_project(p, k, basis, full, y);
@@ -41,13 +40,14 @@ void stair_operator_leading(const stair_average *outer, const stair_symmetry *sy
         }
         if (moved < tuning.settled) break;
     }
-    stair_average_apply(outer, -1, x, y);
+    stair_average_apply(average, -1, basis, x, y);
     leading->value = product(n, x, y);
-    for (int r = 0; r < outer->replicates; r++) {
-        stair_average_apply(outer, r, x, y);
+    for (int r = 0; r < average->replicates; r++) {
+        stair_average_apply(average, r, basis, x, y);
         leading->by_replicate[r] = product(n, x, y);
     }
-    leading->error = hypot(stair_average_spread(outer, leading->by_replicate), outer->bias * leading->value);
+    leading->error =
+        hypot(stair_average_spread(average, leading->by_replicate), average->bias * leading->value);
     double trace = 0;
     for (int i = 0; i < k; i++) trace += x[i * (k + 1)];
     for (int i = 0; i < n; i++) x[i] /= trace;

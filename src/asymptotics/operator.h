@@ -12,7 +12,7 @@ typedef struct {
 } stair_leading;
 
 /* basis (P, kernel) as given to stair_average_evaluate. */
-void stair_operator_leading(const stair_average *outer, const stair_symmetry *symmetry, const double *basis,
+void stair_operator_leading(const stair_average *average, const stair_symmetry *symmetry, const double *basis,
                             stair_leading *leading);
 
 #endif

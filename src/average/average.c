@@ -69,67 +69,63 @@ void stair_average_begin(stair_average *average, int replicates, bool random)
     average->random = random;
 }
 
-stair_status stair_average_create(stair_context *context, const stair_structure *structure, int kernel,
-                                  int replicates, stair_average *outer)
+stair_status stair_average_create_with(stair_context *context, const stair_structure *structure, int kernel,
+                                       int replicates, bool by_symmetry, stair_average *average)
 {
     int p = structure->model->info.indices;
-    memset(outer, 0, sizeof *outer);
-    if (kernel > STAIR_MOST_KERNEL)
-        return stair_fail(context, STAIR_UNSUPPORTED,
-                          "the weak-recovery operator of %d unlearned directions is too large; at most %d",
-                          kernel, STAIR_MOST_KERNEL);
-    outer->indices = p;
-    outer->kernel = kernel;
-    outer->replicates = replicates;
-    outer->pairs = kernel * (kernel + 1) / 2;
-    outer->count = p * (p + 1) / 2 + 1 + outer->pairs * outer->pairs;
-    outer->memory = calloc((size_t)(1 + replicates) * (size_t)outer->count, sizeof(double));
-    if (!outer->memory) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
-    outer->mean = outer->memory;
-    outer->sample = outer->memory + outer->count;
+    *average = (stair_average){.structure = structure,
+                               .indices = p,
+                               .kernel = kernel,
+                               .replicates = replicates,
+                               .by_symmetry = by_symmetry};
+    average->coordinates = by_symmetry ? structure->symmetry.count : kernel * (kernel + 1) / 2;
+    if (by_symmetry && average->coordinates > STAIR_MOST_OVERLAPS)
+        return stair_fail(
+            context, STAIR_UNSUPPORTED,
+            "the weak-recovery operator of %d overlaps that symmetries leave free is too large; "
+            "at most %d",
+            average->coordinates, STAIR_MOST_OVERLAPS);
+    average->count = p * (p + 1) / 2 + 1 + average->coordinates * average->coordinates;
+    average->memory = calloc((size_t)(1 + replicates) * (size_t)average->count, sizeof(double));
+    if (!average->memory) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+    average->mean = average->memory;
+    average->sample = average->memory + average->count;
     return STAIR_OK;
 }
 
-void stair_average_destroy(stair_average *outer)
+stair_status stair_average_create(stair_context *context, const stair_structure *structure, int kernel,
+                                  int replicates, stair_average *average)
 {
-    free(outer->memory);
-    memset(outer, 0, sizeof *outer);
+    return stair_average_create_with(context, structure, kernel, replicates, kernel > STAIR_MOST_KERNEL,
+                                     average);
 }
 
-static const double *row_of(const stair_average *outer, int r)
+void stair_average_destroy(stair_average *average)
 {
-    return r < 0 ? outer->mean : outer->sample + (size_t)r * (size_t)outer->count;
+    free(average->memory);
+    memset(average, 0, sizeof *average);
 }
 
-void stair_average_f(const stair_average *outer, int r, double *f)
+const double *stair_average_row(const stair_average *average, int r)
 {
-    const double *row = row_of(outer, r);
-    for (int i = 0; i < outer->indices; i++)
-        for (int j = 0; j < outer->indices; j++) f[i * outer->indices + j] = row[stair_packed(i, j)];
+    return r < 0 ? average->mean : average->sample + (size_t)r * (size_t)average->count;
 }
 
-double stair_average_logz(const stair_average *outer, int r)
+void stair_average_f(const stair_average *average, int r, double *f)
 {
-    return row_of(outer, r)[outer->indices * (outer->indices + 1) / 2];
+    const double *row = stair_average_row(average, r);
+    for (int i = 0; i < average->indices; i++)
+        for (int j = 0; j < average->indices; j++) f[i * average->indices + j] = row[stair_packed(i, j)];
 }
 
-void stair_average_apply(const stair_average *outer, int r, const double *x, double *out)
+double stair_average_logz(const stair_average *average, int r)
 {
-    int k = outer->kernel;
-    const double *op = row_of(outer, r) + outer->indices * (outer->indices + 1) / 2 + 1;
-    for (int i = 0; i < k; i++)
-        for (int j = 0; j <= i; j++) {
-            double sum = 0;
-            for (int a = 0; a < k; a++)
-                for (int b = 0; b < k; b++)
-                    sum += op[stair_packed(i, j) * outer->pairs + stair_packed(a, b)] * x[a * k + b];
-            out[i * k + j] = out[j * k + i] = sum;
-        }
+    return stair_average_row(average, r)[average->indices * (average->indices + 1) / 2];
 }
 
-double stair_average_spread(const stair_average *outer, const double *by_replicate)
+double stair_average_spread(const stair_average *average, const double *by_replicate)
 {
-    return stair_spread_error(outer->random, outer->replicates, by_replicate);
+    return stair_spread_error(average->random, average->replicates, by_replicate);
 }
 
 /* The correction is the first order in 1/nodes and leaves the second: 10 to 20 times its square at six places
@@ -140,49 +136,10 @@ double stair_bias_left(double correction)
     return correction * fmin(1, fmax(tuning.least_left, tuning.left * correction));
 }
 
-void stair_subspace_set(const stair_structure *structure, const double *q, const double *basis,
-                        stair_subspace *rest)
-{
-    int p = structure->model->info.indices;
-    rest->basis = basis;
-    for (int i = 0; i < p; i++) {
-        rest->apart[i] = structure->symmetry.even[i];
-        for (int j = 0; j < p; j++) rest->apart[i] &= q[i * p + j] == 0;
-    }
-}
-
-/* Products of dg on the unlearned subspace: pairs (ij) by (kl), symmetrised over k, l. */
-static void operator_features(const stair_average *outer, const stair_subspace *rest, int m, const double *dg,
-                              double *out)
-{
-    int p = outer->indices, k = outer->kernel, pm = p * m, pairs = outer->pairs;
-    double g[STAIR_MOST_KERNEL][STAIR_MOST_KERNEL];
-    memset(out, 0, sizeof(double) * (size_t)(pairs * pairs));
-    for (int a = 0; a < m; a++)
-        for (int b = 0; b < m; b++) {
-            for (int i = 0; i < k; i++)
-                for (int j = 0; j < k; j++) {
-                    double sum = 0;
-                    for (int r = 0; r < p; r++)
-                        for (int s = 0; s < p; s++)
-                            if (r == s || (!rest->apart[r] && !rest->apart[s]))
-                                sum += rest->basis[r * k + i] * dg[(r * m + a) * pm + s * m + b] *
-                                       rest->basis[s * k + j];
-                    g[i][j] = sum;
-                }
-            for (int i = 0; i < k; i++)
-                for (int j = 0; j <= i; j++)
-                    for (int c = 0; c < k; c++)
-                        for (int d = 0; d < k; d++)
-                            out[stair_packed(i, j) * pairs + stair_packed(c, d)] +=
-                                0.5 * (g[i][c] * g[j][d] + g[i][d] * g[j][c]) / (c == d ? 1 : 2);
-        }
-}
-
-void stair_average_features(const stair_average *outer, const stair_subspace *rest, int m, double logz,
+void stair_average_features(const stair_average *average, const stair_subspace *rest, int m, double logz,
                             const double *g, const double *dg, double *out)
 {
-    int p = outer->indices, half = p * (p + 1) / 2;
+    int p = average->indices, half = p * (p + 1) / 2;
     for (int i = 0; i < p; i++)
         for (int j = 0; j <= i; j++) {
             double product = 0;
@@ -190,7 +147,7 @@ void stair_average_features(const stair_average *outer, const stair_subspace *re
             out[stair_packed(i, j)] = product;
         }
     out[half] = logz;
-    if (outer->kernel) operator_features(outer, rest, m, dg, out + half + 1);
+    if (average->kernel) stair_average_operator(average, rest, m, dg, out + half + 1);
 }
 
 double stair_average_excess(double bias, double error, double wanted)

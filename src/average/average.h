@@ -15,8 +15,6 @@
 #include "core/stats.h"
 #include "model/structure.h"
 
-#define STAIR_MOST_KERNEL 6 /* dimension of the subspace on which the operator is formed */
-
 struct stair_average_rule;
 
 /* How careful an average is. */
@@ -35,17 +33,20 @@ typedef struct {
 
 /* Estimates; every number also by replicate, so that what is computed from them gets its error. */
 typedef struct {
+    const stair_structure *structure;
     int indices, kernel;
     const struct stair_average_rule *rule; /* of the last evaluation */
     int replicates;                        /* of it: a grid has fewer than were asked for */
-    bool random;    /* replicates are independent; if not they are interlaced grids, and their distance is the
-                       error */
-    int count;      /* numbers: P(P+1)/2 of f, log Z, pairs^2 of the operator */
-    int pairs;      /* kernel (kernel + 1) / 2 */
-    double *mean;   /* (count) */
-    double *sample; /* (replicates, count) */
-    double inner;   /* mean of the error estimates of single posteriors */
-    double bias;    /* relative error that all replicates may have in common, */
+    bool random; /* replicates are independent; if not they are interlaced grids, and their distance is the
+                    error */
+    bool by_symmetry; /* coordinates of the operator: pairs of directions, or overlaps that symmetries leave,
+                       */
+    int coordinates;  /* and their number; see unlearned.c */
+    int count;        /* numbers: P(P+1)/2 of f, log Z, coordinates^2 of the operator */
+    double *mean;     /* (count) */
+    double *sample;   /* (replicates, count) */
+    double inner;     /* mean of the error estimates of single posteriors */
+    double bias;      /* relative error that all replicates may have in common, */
     double logz_bias; /* and of log Z, absolute */
     size_t calls;     /* samples the channel was asked for */
     double *memory;
@@ -78,8 +79,11 @@ const stair_average_rule *stair_average_rule_for(const stair_structure *structur
 stair_status stair_average_rule_named(stair_context *context, const char *name,
                                       const stair_average_rule **rule);
 
+/* kernel: unlearned directions.  Coordinates of the operator are pairs of them where they are few. */
 stair_status stair_average_create(stair_context *context, const stair_structure *structure, int kernel,
                                   int replicates, stair_average *average);
+stair_status stair_average_create_with(stair_context *context, const stair_structure *structure, int kernel,
+                                       int replicates, bool by_symmetry, stair_average *average);
 void stair_average_destroy(stair_average *average);
 
 /* Fills `average` at overlap q (P, P).  basis (P, kernel): orthonormal columns that q annihilates. */
@@ -105,8 +109,14 @@ void stair_average_features(const stair_average *average, const stair_subspace *
 /* Views of row r of `sample`, or of `mean` for r < 0. */
 void stair_average_f(const stair_average *average, int r, double *f); /* (P, P): E sum_m g_m g_m^T */
 double stair_average_logz(const stair_average *average, int r);
-/* out (kernel, kernel) = F(x): sum_ab E[G_ik,ab x_kl G_jl,ab] in the basis. */
-void stair_average_apply(const stair_average *average, int r, const double *x, double *out);
+const double *stair_average_row(const stair_average *average, int r);
+/* out (kernel, kernel) = F(x): sum_ab E[G_ik,ab x_kl G_jl,ab] in the basis (P, kernel). */
+void stair_average_apply(const stair_average *average, int r, const double *basis, const double *x,
+                         double *out);
+/* What one dg adds to the operator, (coordinates, coordinates), and its trace. */
+void stair_average_operator(const stair_average *average, const stair_subspace *rest, int m, const double *dg,
+                            double *out);
+double stair_average_operator_trace(const stair_average *average, const double *op);
 
 /* What a correction for the bias of random hidden nodes leaves, both relative. */
 double stair_bias_left(double correction);

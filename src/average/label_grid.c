@@ -188,8 +188,7 @@ static stair_status add_node(stair_context *context, grid_job *job, int mean, in
 /* The last row at the anchor for the label of the open fibre; its weight there is returned. */
 static double at_anchor(const grid_job *job, double *w)
 {
-    double u[2 * STAIR_MOST_KERNEL * STAIR_BLOCK], z[2 * STAIR_MOST_KERNEL * STAIR_BLOCK],
-        weight[STAIR_BLOCK];
+    double u[STAIR_LAST_ROOM], z[STAIR_LAST_ROOM], weight[STAIR_BLOCK];
     for (int k = 0; k < job->fibre.dim; k++)
         for (int i = 0; i < STAIR_BLOCK; i++) u[k * STAIR_BLOCK + i] = job->anchor[k];
     stair_fibre_map(&job->fibre, 0, 1, u, z, weight);

@@ -253,10 +253,9 @@ static void part_features(const sample_job *job, const double *omega, double log
 /* f_ii, the trace of the operator and log Z among targets f, which the noise of random nodes makes larger. */
 static void pick_plain(const sample_job *job, const double *f, double *out)
 {
-    int p = job->p, k = job->out->kernel, pairs = job->out->pairs, half = p * (p + 1) / 2;
+    int p = job->p, half = p * (p + 1) / 2;
     for (int r = 0; r < p; r++) out[r] = f[stair_packed(r, r)];
-    out[p] = 0;
-    for (int i = 0; i < k; i++) out[p] += f[half + 1 + stair_packed(i, i) * (pairs + 1)];
+    out[p] = stair_average_operator_trace(job->out, f + half + 1);
     out[p + 1] = f[half];
 }
 

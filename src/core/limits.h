@@ -18,6 +18,11 @@
 #define STAIR_MAX_CELLS (STAIR_MAX_INDICES * STAIR_MAX_TOKENS)  /* numbers of Z */
 #define STAIR_SQUARE    (STAIR_MAX_INDICES * STAIR_MAX_INDICES) /* entries of an overlap */
 
+/* ---- averages ---------------------------------------------------------------------------------- */
+
+#define STAIR_MOST_KERNEL   6 /* unlearned rows up to which all pairs are coordinates of the operator: 21^2 */
+#define STAIR_MOST_OVERLAPS 24 /* coordinates that symmetries leave, beyond: 24^2 numbers of each sample */
+
 /* ---- blocks ------------------------------------------------------------------------------------ */
 
 #define STAIR_BLOCK 64 /* nodes of a fibre at a time: a row of them is eight cache lines */

@@ -86,18 +86,17 @@ void stair_symmetry_find(const stair_model *model, stair_symmetry *s)
     for (int i = 0; i < p * p; i++) s->pair[i] = -1;
     for (int i = 0; i < p; i++)
         for (int j = 0; j <= i; j++) s->pair[i * p + j] = s->pair[j * p + i] = pair_number(s, i, j);
+    for (int i = 0; i < p * p; i++)
+        if (s->pair[i] >= 0) s->size[s->pair[i]]++;
 }
 
 void stair_symmetrise(const stair_symmetry *s, double *a)
 {
-    int cells = s->indices * s->indices, number[STAIR_MOST_COORDINATES] = {0};
+    int cells = s->indices * s->indices;
     double mean[STAIR_MOST_COORDINATES] = {0};
     for (int c = 0; c < cells; c++)
-        if (s->pair[c] >= 0) {
-            mean[s->pair[c]] += a[c];
-            number[s->pair[c]]++;
-        }
-    for (int c = 0; c < cells; c++) a[c] = s->pair[c] < 0 ? 0 : mean[s->pair[c]] / number[s->pair[c]];
+        if (s->pair[c] >= 0) mean[s->pair[c]] += a[c];
+    for (int c = 0; c < cells; c++) a[c] = s->pair[c] < 0 ? 0 : mean[s->pair[c]] / s->size[s->pair[c]];
 }
 
 bool stair_symmetry_is_even(const stair_model *model)

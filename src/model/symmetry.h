@@ -10,9 +10,10 @@
  * symmetry makes it vanish. */
 typedef struct {
     int indices, count;
-    int pair[STAIR_MAX_INDICES * STAIR_MAX_INDICES];
-    bool even[STAIR_MAX_INDICES]; /* g does not change when this row of Z changes sign */
-    int kind[STAIR_MAX_INDICES];  /* rows of equal kind may be exchanged, */
+    int pair[STAIR_SQUARE];
+    int size[STAIR_MOST_COORDINATES]; /* entries of B_k */
+    bool even[STAIR_MAX_INDICES];     /* g does not change when this row of Z changes sign */
+    int kind[STAIR_MAX_INDICES];      /* rows of equal kind may be exchanged, */
     int turn[STAIR_MAX_INDICES]; /* and rows of equal turn rotated into each other; both: the first of them */
 } stair_symmetry;
 

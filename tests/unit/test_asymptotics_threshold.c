@@ -6,6 +6,7 @@
 
 #include "posterior/denoiser.h"
 #include "average/average.h"
+#include "asymptotics/operator.h"
 #include "asymptotics/perfect.h"
 #include "core/rng.h"
 
@@ -216,6 +217,45 @@ static void compare_averages(const char *spec, const double *overlap, int points
     stair_model_destroy(&model);
 }
 
+/* The operator in coordinates of pairs, and of the overlaps that symmetries leave free: the same leading
+ * eigenvalue and eigenvector, with rows of a layer that turn into each other and with rows that do not. */
+static void operator_in_both_coordinates(void **state)
+{
+    (void)state;
+    static const char *specs[] = {"attention:layers=2,skip=2", "attention:layers=2,rank=2+1,tokens=3",
+                                  "square:tokens=2"};
+    for (int c = 0; c < 3; c++) {
+        stair_model *model;
+        stair_average average[2];
+        stair_leading leading[2];
+        double q[9] = {0}, basis[9] = {0};
+        stair_average_effort effort = {.rule = &stair_average_samples,
+                                       .fineness = 0.9,
+                                       .nodes = 2048,
+                                       .points = 32,
+                                       .replicates = 4,
+                                       .widening = 1.2,
+                                       .seed = 1,
+                                       .channel = stair_channel_defaults()};
+        effort.channel.precision = 0.05;
+        assert_int_equal(stair_model_create(context, specs[c], &model), STAIR_OK);
+        const stair_structure *structure = structure_of(model);
+        int p = model->info.indices;
+        for (int i = 0; i < p; i++) basis[i * (p + 1)] = 1;
+        for (int k = 0; k < 2; k++) {
+            assert_int_equal(stair_average_create_with(context, structure, p, 4, k, &average[k]), STAIR_OK);
+            assert_int_equal(stair_average_evaluate(context, structure, &effort, q, basis, &average[k]),
+                             STAIR_OK);
+            stair_operator_leading(&average[k], &structure->symmetry, basis, &leading[k]);
+            stair_average_destroy(&average[k]);
+        }
+        assert_true(leading[0].value > 0);
+        assert_close(leading[1].value, leading[0].value, 1e-9 * leading[0].value);
+        for (int i = 0; i < p * p; i++) assert_close(leading[1].x[i], leading[0].x[i], 1e-6);
+        stair_model_destroy(&model);
+    }
+}
+
 static void grid_agrees_with_samples_and_channel(void **state)
 {
     (void)state;
@@ -298,6 +338,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(one_layer_is_closed_form),
         cmocka_unit_test(two_layers_first_step),
         cmocka_unit_test(hidden_nodes_agree_with_the_channel),
+        cmocka_unit_test(operator_in_both_coordinates),
         cmocka_unit_test(grid_agrees_with_samples_and_channel),
         cmocka_unit_test(first_step_respects_its_bound),
         cmocka_unit_test(perfect_recovery_is_at_the_counting_bound),
