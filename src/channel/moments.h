@@ -40,10 +40,12 @@ typedef struct {
     stair_fibre fibre;
     stair_channel_shape shape;
     int chart;
+    stair_digits digits;                      /* of the map, that the rule is content with */
     int dim, size;                            /* coordinates; P*M */
     int count;                                /* numbers in a stair_moments: 1 + size + size (size + 1) / 2 */
     double *whiten, *offset, *lower, *origin; /* (P,P) (P*M) (P,P) (P*M) */
     double *shift, *mean;                     /* (P*M) (P*M): as in the shape; omega */
+    double *variance;                         /* (P,P): V with prenoise */
     double half_logdet;
     double *lanes;                 /* accumulators of the kernel, stair_isa_lanes() per sum, */
     struct stair_moments *pending; /* not yet added to these moments */
