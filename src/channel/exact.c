@@ -19,8 +19,8 @@ static double exact_origin(stair_integrand *f)
         top = here;
         for (int i = 0; i < f->size; i++) {
             double b = i < f->shape.free_rows * f->shape.tokens ? 0 : f->nodes.b[(size_t)i * STAIR_BLOCK];
-            f->origin[i] =
-                f->nodes.a[(size_t)i * STAIR_BLOCK] + (f->nodes.plus[0] >= f->nodes.minus[0] ? b : -b);
+            f->origin[i] = f->nodes.a[(size_t)i * STAIR_BLOCK] +
+                           (f->shape.mirrored && f->nodes.minus[0] > f->nodes.plus[0] ? -b : b);
         }
     }
     return top;

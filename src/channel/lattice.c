@@ -22,8 +22,7 @@
 #include "core/matrix.h"
 
 static const struct {
-    double
-        step; /* of one coset, over sqrt(log(1/precision)), in standard deviations of the narrowest mode; */
+    double step;    /* of one coset, over sqrt(log(1/precision)), in deviations of the narrowest mode; */
     double step_34; /* in three and four dimensions */
     double finer;   /* and after all cosets were not enough; */
     double longest; /* at least so much finer where aliases tell by how much */
@@ -36,8 +35,8 @@ static const struct {
     double bent;    /* to within this in the exponent, or its ridge is too thin and bent for a lattice, */
     double unlike;  /* and its mass be that of the Gaussian to within this in the logarithm */
     double blur;    /* a map is drawn coarsely: this far below the cutoff still counts as visible */
-    double noise;   /* least on y with which errors are what the lattice reports: measured on 2 000 samples of
-                       one   layer at 1e-6, docs/channel.md; at 0.1 one was wrong by twenty times its error */
+    double noise;   /* least on y with which errors are what is reported: measured on 2 000 samples of one
+                       layer at 1e-6 (docs/channel.md); at 0.1 one was wrong by twenty times its error */
     int64_t worthwhile[STAIR_LATTICE_DIM + 1]; /* most nodes before another rule is the better choice */
     int cosets[STAIR_LATTICE_DIM + 1];         /* of one step, by dimension */
 } tuning = {.step = 5.0,

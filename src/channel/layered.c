@@ -26,11 +26,11 @@ enum {
 };
 
 static const struct {
-    double head_step,
-        tail_step; /* of the first pass, over sqrt(log(1/precision)), in deviations of the prior */
-    int cheap;     /* nodes of a table that cost no more than one evaluation of all layers */
-    double finest; /* precision, at which a short exp begins to be felt */
-    double far;    /* where nothing is visible: padding */
+    double head_step; /* of the first pass, over sqrt(log(1/precision)), in deviations of the prior */
+    double tail_step; /* likewise */
+    int cheap;        /* nodes of a table that cost no more than one evaluation of all layers */
+    double finest;    /* precision, at which a short exp begins to be felt */
+    double far;       /* where nothing is visible: padding */
 } tuning = {.head_step = 3.2, .tail_step = 2.88, .cheap = 4, .finest = 1e-8, .far = 1e60};
 
 STAIR_HOT_TABLE(int, stair_tail_sum,

@@ -45,8 +45,7 @@ static const struct {
 stair_status stair_modes_create(stair_context *context, const stair_integrand *f, stair_modes *modes)
 {
     const stair_model *model = f->fibre.model;
-    size_t most = (size_t)(model->info.output_noisy ? f->size : model->fibre_dim),
-           each = most + 2 * most * most;
+    size_t most = (size_t)stair_integrand_most(f), each = most + 2 * most * most;
     modes->count = 0;
     size_t rows = (size_t)f->size + (model->info.output_noisy ? (size_t)model->info.label_size : 0);
     size_t before = each * STAIR_MOST_MODES + 2 * most * STAIR_PILOT_MOST + most * rows;

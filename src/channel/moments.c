@@ -92,6 +92,11 @@ void stair_integrand_destroy(stair_integrand *f)
     stair_fibre_destroy(&f->fibre);
 }
 
+int stair_integrand_most(const stair_integrand *f)
+{
+    return f->fibre.model->info.output_noisy ? f->size : f->fibre.model->fibre_dim;
+}
+
 bool stair_integrand_set(stair_integrand *f, const double *omega, const double *cov)
 {
     int p = f->shape.rows, m = f->shape.tokens;

@@ -61,6 +61,9 @@ typedef struct stair_moments {
 stair_status stair_integrand_create(stair_context *context, const stair_model *model, stair_integrand *f);
 void stair_integrand_destroy(stair_integrand *f);
 
+/* The most coordinates that any sample of its model has. */
+int stair_integrand_most(const stair_integrand *f);
+
 /* Sets omega (P, M) and V (P, P); prenoise is added here. False when V is not positive definite. */
 bool stair_integrand_set(stair_integrand *f, const double *omega, const double *cov);
 

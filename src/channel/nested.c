@@ -25,7 +25,7 @@ enum {
 };
 
 static const struct {
-    double hopeless; /* below the cut, and by a good part of where a climb starts: no bend of x will help */
+    double hopeless;      /* below the cut, and by a part of where a climb starts: no bend of x will help */
     double hopeless_part; /* that part */
     double beyond;        /* added to the cutoff, since panels end where a lattice would go on */
     double step;          /* of differences along a line, in eighths of its reach */

@@ -8,20 +8,19 @@ static const struct {
     double deficit; /* first guess how far the largest exponent is below zero */
     double least;   /* ratio of the steps of two passes, */
     double most; /* and the most: of two lattices, where the number of nodes grows with its fourth power, */
-    double most_one;  /* and of one */
-    double trust;     /* of what is allowed: a likely error this small is checked by a coarser pass */
-    double spare;     /* of what is allowed that the next pass aims at */
-    double by_halves; /* error of one pass, by the difference of its halves, */
-    double by_odd;    /* and the squares of those of even and odd nodes of each lattice */
-    double likely;    /* part of the difference of halves that is the usual error of two lattices */
-    double rough;     /* most of an error that is left by the next pass */
-    double lesser;    /* a lattice that much better than the other is refined no more than it must */
-    double cut;       /* of the worst case that lattices leave out beyond the cutoff */
-    double left;      /* times exp(-cutoff) of the precision, for that: 0.3 by default */
-    double coarse;    /* precision beyond which no more is left out */
-    double worst;     /* sensitivity that the first cutoff allows for */
-    double
-        nine; /* error of an exponent for each unit of the offset, where layers are mapped to nine digits, */
+    double most_one;   /* and of one */
+    double trust;      /* of what is allowed: a likely error this small is checked by a coarser pass */
+    double spare;      /* of what is allowed that the next pass aims at */
+    double by_halves;  /* error of one pass, by the difference of its halves, */
+    double by_odd;     /* and the squares of those of even and odd nodes of each lattice */
+    double likely;     /* part of the difference of halves that is the usual error of two lattices */
+    double rough;      /* most of an error that is left by the next pass */
+    double lesser;     /* a lattice that much better than the other is refined no more than it must */
+    double cut;        /* of the worst case that lattices leave out beyond the cutoff */
+    double left;       /* times exp(-cutoff) of the precision, for that: 0.3 by default */
+    double coarse;     /* precision beyond which no more is left out */
+    double worst;      /* sensitivity that the first cutoff allows for */
+    double nine;       /* error of an exponent for each unit of the offset, where a map has nine digits, */
     double nine_share; /* and the part of the precision that it may take */
 } tuning = {.deficit = 6,
             .least = 1.2,

@@ -145,10 +145,10 @@ static size_t mixture_size(size_t dim)
     return (dim + 2 * dim * dim) * (STAIR_MOST_MODES + 1);
 }
 
-/* Room for any sample of a worker, whose fibres have the same number of coordinates. */
+/* Room for any sample of a worker. */
 static sampler *create(const stair_integrand *f)
 {
-    size_t dim = (size_t)f->dim, count = (size_t)f->count;
+    size_t dim = (size_t)stair_integrand_most(f), count = (size_t)f->count;
     size_t doubles = CHARTS * mixture_size(dim) + 2 * dim * dim + MOST_REPLICATES * count;
     sampler *s = malloc(sizeof *s + doubles * sizeof(double));
     if (!s) return NULL;

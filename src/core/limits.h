@@ -1,29 +1,24 @@
-/* Every limit of the library in one place, with the reason for it.
+/* Every limit of models and of the channel in one place, with the reason for it.
  *
- * A larger limit costs memory on the stack or in tables, never a different number: all results are the same
- * for any limits that let a request pass. */
+ * Sizes of models may be raised: that costs memory and no digit.  Blocks and what the channel samples at fix
+ * the order of sums: another value gives other last digits. */
 #ifndef STAIR_CORE_LIMITS_H
 #define STAIR_CORE_LIMITS_H
 
 /* ---- sizes of a model: buffers of one sample stand on the stack ------------------------------- */
 
 #define STAIR_MAX_TOKENS  16 /* M: an (M, M) matrix of doubles is 2 kB */
-#define STAIR_MAX_INDICES 24 /* P: the channel's dg has (P M)^2 entries a sample, 1.2 MB at both limits */
+#define STAIR_MAX_INDICES 24 /* P: dg has (P M)^2 entries a sample, 1.2 MB at both limits */
 #define STAIR_MAX_LAYERS  16 /* L: records of training in the public headers have a place for each */
-#define STAIR_MAX_LABEL                                                                                      \
-    (STAIR_MAX_TOKENS * STAIR_MAX_TOKENS) /* K: an attention matrix, the largest label so far */
-#define STAIR_MAX_DIM                                                                                        \
-    96 /* coordinates of a fibre: a (dim, dim) matrix is 72 kB and belongs into a worker, not on the stack   \
-        */
+#define STAIR_MAX_DIM     96 /* of a fibre: a (dim, dim) matrix is 72 kB, in a worker, not on the stack */
 
-/* ---- blocks: they fix the order of sums, so that another value gives other last digits --------- */
+/* K: an attention matrix is the largest label. */
+#define STAIR_MAX_LABEL (STAIR_MAX_TOKENS * STAIR_MAX_TOKENS)
 
-#define STAIR_BLOCK                                                                                          \
-    64 /* nodes of a fibre handled at a time: a row of them is 512 bytes, eight cache lines                  \
-        */
-#define STAIR_GROUP                                                                                          \
-    8 /* samples of a training block: a multiple of LANES of core/lanes.h on every machine                   \
-       */
+/* ---- blocks ------------------------------------------------------------------------------------ */
+
+#define STAIR_BLOCK 64 /* nodes of a fibre at a time: a row of them is eight cache lines */
+#define STAIR_GROUP 8  /* samples of a training block: a multiple of LANES of core/lanes.h everywhere */
 
 /* ---- MODEL strings ----------------------------------------------------------------------------- */
 
@@ -34,7 +29,7 @@
 
 /* ---- the channel: tables shared by samples, scratch of a worker -------------------------------- */
 
-#define STAIR_MOST_MODES     16   /* modes of one integrand; more are not told apart by any rule */
+#define STAIR_MOST_MODES     16   /* modes of one integrand: each has two (dim, dim) matrices */
 #define STAIR_PILOT          512  /* scattered points of a first look */
 #define STAIR_PILOT_MOST     1024 /* points of the finest grid of a first look, 32 by 32 */
 #define STAIR_LATTICE_DIM    4    /* beyond, most of a ball of lattice points is where nothing is */
@@ -42,6 +37,5 @@
 #define STAIR_LATTICE_SIZES  2    /* tables of a coset: the usual radius, and one for wide integrands */
 #define STAIR_LATTICE_FINE   8    /* radii are looked up in steps of 1 / STAIR_LATTICE_FINE */
 #define STAIR_MAP_RADIUS     8    /* steps from the centre of a lattice map to its edge: 19^4 cells, 1 MB */
-#define STAIR_MOST_RULES     16   /* of the channel */
 
 #endif

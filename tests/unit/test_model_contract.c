@@ -172,6 +172,69 @@ static void what_it_leaves_out_is_refused(void **state)
     channel_case_close(&c);
 }
 
+/* ---- linear: y = Z, one row; a fibre of one point without a mirror ------------------------------ */
+
+static stair_status create_linear(stair_context *context, stair_model *model, const char *const *values)
+{
+    (void)context;
+    (void)values;
+    model->info.layers = model->info.indices = model->ranks[0] = 1;
+    model->info.label_size = model->fibre_size = model->info.tokens;
+    return STAIR_OK;
+}
+
+static void forward_linear(const stair_model *model, const double *z, double *y, double *label)
+{
+    for (int m = 0; m < model->info.tokens; m++) {
+        if (y) y[m] = z[m];
+        if (label) label[m] = z[m];
+    }
+}
+
+static stair_status open_linear(stair_context *context, const stair_model *model, const double *label,
+                                const double *omega, stair_fibre *fibre)
+{
+    (void)context;
+    (void)omega;
+    memcpy(fibre->data, label, sizeof(double) * (size_t)model->info.tokens);
+    return STAIR_OK;
+}
+
+static void map_linear(const stair_fibre *fibre, int chart, stair_digits digits, int n, const double *u,
+                       double *z, double *weight)
+{
+    (void)chart;
+    (void)digits;
+    (void)u;
+    for (int i = 0; i < n; i++) {
+        for (int m = 0; m < fibre->model->info.tokens; m++) z[m * STAIR_BLOCK + i] = fibre->data[m];
+        weight[i] = 1;
+    }
+}
+
+static const stair_model_ops linear = {.name = "linear",
+                                       .keys = second_keys,
+                                       .create = create_linear,
+                                       .forward = forward_linear,
+                                       .label_from_output = copy_label,
+                                       .fibre_open = open_linear,
+                                       .fibre_map = map_linear};
+
+/* The residual is counted from the point itself, so that the covariance of one point is zero exactly. */
+static void one_point_without_a_mirror(void **state)
+{
+    (void)state;
+    channel_case c = open_case(&linear, "tokens=1", POINTS);
+    channel_case_draw(&c, 1e-4, 6);
+    channel_case_evaluate(&c, 1e-6, "auto");
+    for (size_t i = 0; i < c.n; i++) {
+        assert_string_equal(stair_channel_method_name(c.method[i]), "exact");
+        assert_close_relative(c.g[i], (c.label[i] - c.omega[i]) / c.cov[i], 1e-9);
+        assert_close_relative(c.dg[i], -1 / c.cov[i], 4e-16);
+    }
+    channel_case_close(&c);
+}
+
 /* ---- radius: y = |Z| of two rows, one token; an angle whose density the model does not describe ------ */
 
 static stair_status create_radius(stair_context *context, stair_model *model, const char *const *values)
@@ -412,7 +475,7 @@ int main(void)
         cmocka_unit_test(every_rule_serves_the_least_model), cmocka_unit_test(identities_of_the_least_model),
         cmocka_unit_test(what_it_leaves_out_is_refused),     cmocka_unit_test(angles_without_a_description),
         cmocka_unit_test(a_formula_serves_without_a_fibre),  cmocka_unit_test(a_formula_refuses_labels),
-        cmocka_unit_test(first_item_without_a_key),
+        cmocka_unit_test(one_point_without_a_mirror),        cmocka_unit_test(first_item_without_a_key),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
