@@ -222,7 +222,8 @@ stair_status stair_attention_points(stair_context *context, const stair_attentio
                                     double *h)
 {
     int m = a->tokens, rank = a->rank[a->layers - 1];
-    double target[STAIR_ATTENTION_SQUARE] = {0};
+    double target[STAIR_ATTENTION_SQUARE];
+    target[0] = 0; /* compilers do not know that there is a token */
     for (int i = 0; i < m; i++)
         for (int j = 0; j < m; j++)
             target[i * m + j] = a->linear ? label[i * m + j] : label[i * m + i] - label[i * m + j];
