@@ -40,6 +40,8 @@ void stair_model_destroy(stair_model **model)
 {
     if (!*model) return;
     if ((*model)->ops && (*model)->ops->destroy) (*model)->ops->destroy(*model);
+    if ((*model)->known) free(atomic_load(&(*model)->known->structure));
+    free((*model)->known);
     free((*model)->state);
     free((*model)->spec);
     free(*model);

@@ -17,6 +17,8 @@
 #ifndef STAIR_MODEL_MODEL_H
 #define STAIR_MODEL_MODEL_H
 
+#include <stdatomic.h>
+
 #include "core/context.h"
 #include "core/limits.h"
 
@@ -112,6 +114,12 @@ typedef struct stair_model_ops {
     void (*permute)(const struct stair_model *model, const int *order, const double *label, double *out);
 } stair_model_ops;
 
+/* What is found out about a model when it is first asked for: model/structure.h. */
+struct stair_structure;
+typedef struct {
+    struct stair_structure *_Atomic structure;
+} stair_model_known;
+
 struct stair_model {
     const stair_model_ops *ops;
     stair_model_info info;
@@ -120,6 +128,7 @@ struct stair_model {
     int fibre_dim;  /* coordinates of a fibre, at most; without output noise */
     void *state;
     char *spec;
+    stair_model_known *known;
 };
 
 extern const stair_model_ops *const stair_model_registry[]; /* ended by NULL */

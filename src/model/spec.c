@@ -146,7 +146,8 @@ static stair_status fill_model(stair_context *context, const key_reader *r, stai
     model->info.name = r->ops->name;
     model->info.ranks = model->ranks;
     model->spec = canonical_spec(r);
-    if (!model->spec) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+    model->known = calloc(1, sizeof *model->known);
+    if (!model->spec || !model->known) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
     STAIR_TRY(read_common(context, r, &model->info));
     return r->ops->create(context, model, r->values);
 }
