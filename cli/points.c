@@ -172,7 +172,7 @@ static stair_status read_labels(cli_points *points, uint64_t first, size_t n)
 stair_status points_read(cli_points *points, uint64_t first, size_t n)
 {
     if (!points->from_files) {
-        points->covs = n;
+        points->covs = points->random.one_cov ? 1 : n;
         return stair_points_draw(points->context, points->model, &points->random, first, n, points->z_block,
                                  points->label_block, points->omega_block, points->cov_block);
     }

@@ -81,6 +81,8 @@ const char *stair_model_spec(const stair_model *model); /* canonical, every key 
 /* Registry, for listings: name and one line of text of model i, or NULL past the end. */
 const char *stair_model_name(int i);
 const char *stair_model_summary(int i);
+const char *stair_model_formula(int i); /* one line: y as a function of Z */
+const char *stair_model_example(int i); /* a MODEL string worth trying */
 
 /* Keys of registered model i, for listings and help: NULL past the end. */
 typedef struct {
@@ -107,7 +109,7 @@ typedef struct {
     int64_t max_nodes;  /* most integrand evaluations spent on one sample */
     double cutoff;      /* nodes below exp(-cutoff) of the largest one are not visited */
     uint64_t seed;      /* random shifts of the sampling rule */
-    const char *method; /* auto, exact, layered, lattice, nested or sampling */
+    const char *method; /* auto, closed, exact, layered, lattice, nested or sampling */
 } stair_channel_options;
 
 /* Any pointer may be NULL.  error: the largest of the estimated errors of log Z (absolute) and of

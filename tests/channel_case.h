@@ -26,13 +26,10 @@ static inline double *channel_case_room(size_t n)
     return room;
 }
 
-static inline channel_case channel_case_open(const char *spec, size_t n)
+/* The case of a model that there is already, which it takes over with its context. */
+static inline channel_case channel_case_of(stair_context *context, stair_model *model, size_t n)
 {
-    channel_case c = {.n = n};
-    assert_int_equal(stair_context_create(&c.context), STAIR_OK);
-    stair_context_set_threads(c.context, 1);
-    stair_status status = stair_model_create(c.context, spec, &c.model);
-    if (status != STAIR_OK) fail_msg("%s: %s", spec, stair_context_message(c.context));
+    channel_case c = {.context = context, .model = model, .n = n};
     c.info = stair_model_describe(c.model);
     c.size = (size_t)(c.info.indices * c.info.tokens);
     c.square = (size_t)(c.info.indices * c.info.indices);
@@ -48,6 +45,17 @@ static inline channel_case channel_case_open(const char *spec, size_t n)
     c.method = calloc(n + 1, sizeof(int));
     assert_non_null(c.method);
     return c;
+}
+
+static inline channel_case channel_case_open(const char *spec, size_t n)
+{
+    stair_context *context;
+    stair_model *model;
+    assert_int_equal(stair_context_create(&context), STAIR_OK);
+    stair_context_set_threads(context, 1);
+    stair_status status = stair_model_create(context, spec, &model);
+    if (status != STAIR_OK) fail_msg("%s: %s", spec, stair_context_message(context));
+    return channel_case_of(context, model, n);
 }
 
 static inline void channel_case_close(channel_case *c)

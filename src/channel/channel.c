@@ -1,5 +1,6 @@
 /* The output channel: which rule serves a sample, batches and threads.
  *
+ *   no fibre       closed: a formula of the model
  *   dim = 0        exact
  *   head and tail  layered; where that does not converge, as below
  *   dim 1 to 4     lattice; where that does not converge, nested (dim 2) or sampling
@@ -16,16 +17,29 @@
 #include "channel/rules.h"
 #include "core/parallel.h"
 
-#define SAMPLES_PER_BLOCK 4
-#define SAMPLING_FLOOR    0.02
-#define LATTICE_NOISE     0.2   /* least on y with which errors are what the lattice reports ... */
-#define NESTED_NOISE      0.003 /* ... and the nested rule; docs/channel.md */
+static const struct {
+    size_t samples;     /* that a thread takes at a time: few, since one may cost a thousand times another */
+    double good_enough; /* error below which a random rule, which seldom gets there, is not tried after
+                           another */
+} tuning = {.samples = 4, .good_enough = 0.02};
 
-static const char *const rule_names[STAIR_RULES] = {"exact", "layered", "lattice", "nested", "sampling"};
+/* All rules, cheapest first. */
+static const stair_channel_rule *const rules[] = {
+    &stair_rule_closed,  &stair_rule_exact,  &stair_rule_layered,
+    &stair_rule_lattice, &stair_rule_nested, &stair_rule_sampling,
+};
+enum { RULES = sizeof rules / sizeof *rules };
+
+const stair_channel_rule *stair_channel_rule_at(int k)
+{
+    return k >= 0 && k < RULES ? rules[k] : NULL;
+}
 
 const char *stair_channel_method_name(int method)
 {
-    return method >= 0 && method < STAIR_RULES ? rule_names[method] : NULL;
+    for (int k = 0; k < RULES; k++)
+        if (rules[k]->number == method) return rules[k]->name;
+    return NULL;
 }
 
 stair_channel_options stair_channel_defaults(void)
@@ -36,8 +50,8 @@ stair_channel_options stair_channel_defaults(void)
 
 static int method_number(const char *name)
 {
-    for (int k = 0; k < STAIR_RULES; k++)
-        if (!strcmp(name, rule_names[k])) return k;
+    for (int k = 0; k < RULES; k++)
+        if (!strcmp(name, rules[k]->name)) return rules[k]->number;
     return -1;
 }
 
@@ -87,8 +101,20 @@ void stair_worker_destroy(stair_worker *w)
     stair_modes_destroy(&w->modes);
     stair_lattice_map_destroy(&w->map);
     stair_layered_destroy(w->layered);
+    stair_sampler_destroy(w->sampler);
+    free(w->panels);
     free(w->memory);
     memset(w, 0, sizeof *w);
+}
+
+bool stair_rule_euclidean(const stair_integrand *f)
+{
+    return f->dim == f->shape.free_rows * f->shape.tokens && f->fibre.charts == 1;
+}
+
+double stair_rule_noise(const stair_integrand *f)
+{
+    return f->shape.residuals ? f->fibre.model->info.noise : INFINITY;
 }
 
 void stair_rule_origin(stair_worker *w)
@@ -120,38 +146,6 @@ bool stair_rule_accept(const stair_integrand *f, const stair_channel_options *op
     return true;
 }
 
-/* The likeliest point of all charts becomes the origin; returns its energy. */
-static double exact_origin(stair_integrand *f)
-{
-    double top = -INFINITY;
-    for (f->chart = 0; f->chart < f->fibre.charts; f->chart++) {
-        double here = stair_integrand_energies(f, 1);
-        if (!(here > top) && f->chart) continue;
-        top = here;
-        for (int i = 0; i < f->size; i++) {
-            double b = i < f->shape.free_rows * f->shape.tokens ? 0 : f->nodes.b[(size_t)i * STAIR_BLOCK];
-            f->origin[i] =
-                f->nodes.a[(size_t)i * STAIR_BLOCK] + (f->nodes.plus[0] >= f->nodes.minus[0] ? b : -b);
-        }
-    }
-    return top;
-}
-
-stair_rule_result stair_rule_exact(stair_worker *w, stair_posterior *out)
-{
-    stair_integrand *f = &w->f;
-    double top = exact_origin(f);
-    stair_moments_clear(f, &w->total);
-    for (f->chart = 0; f->chart < f->fibre.charts; f->chart++) {
-        stair_integrand_energies(f, 1);
-        stair_integrand_add(f, 1, NULL, top, &w->total);
-    }
-    f->chart = 0;
-    stair_moments_finish(f, &w->total, out);
-    double rounding = stair_integrand_rounding(f) * stair_posterior_sensitivity(f, out);
-    return (stair_rule_result){.error = rounding, .converged = true};
-}
-
 typedef struct {
     const stair_model *model;
     const stair_channel_options *options;
@@ -163,41 +157,13 @@ typedef struct {
     int method; /* forced, or -1 */
 } channel_job;
 
-static stair_rule_result run_rule(stair_worker *w, const stair_channel_options *options, int rule,
-                                  stair_posterior *out)
+/* The rules fit for this integrand, in the order of the table. */
+static int candidate_rules(const stair_integrand *f, int forced, const stair_channel_rule **fit)
 {
-    memset(w->f.origin, 0, sizeof(double) * (size_t)w->f.size);
-    switch (rule) {
-    case STAIR_RULE_EXACT:
-        return stair_rule_exact(w, out);
-    case STAIR_RULE_LAYERED:
-        return stair_rule_layered(w, options, out);
-    case STAIR_RULE_LATTICE:
-        return stair_rule_lattice(w, options, out);
-    case STAIR_RULE_NESTED:
-        return stair_rule_nested(w, options, out);
-    default:
-        return stair_rule_sampling(w, options, out);
-    }
-}
-
-/* The rules fit for this fibre, cheapest first.  With noise on y the posterior is as narrow as the noise has
- * it: the less of it, the more can hide from a rule that looks at a few places first. */
-static int candidate_rules(const stair_integrand *f, int forced, int *rules)
-{
-    bool euclidean = f->dim == f->shape.free_rows * f->shape.tokens && f->fibre.charts == 1;
-    double noise = f->shape.residuals ? f->fibre.model->info.noise : INFINITY;
-    bool fit[STAIR_RULES] = {[STAIR_RULE_EXACT] = f->dim == 0,
-                             [STAIR_RULE_LAYERED] = stair_layered_fits(f),
-                             [STAIR_RULE_LATTICE] = euclidean && !(f->fibre.rough && f->dim == 2) &&
-                                                    f->dim > 0 && f->dim <= 4 && noise >= LATTICE_NOISE,
-                             [STAIR_RULE_NESTED] = euclidean && f->dim == 2 && noise >= NESTED_NOISE,
-                             [STAIR_RULE_SAMPLING] = f->dim > 0};
     int count = 0;
-    if (fit[STAIR_RULE_NESTED] && !f->shape.residuals && forced < 0)
-        fit[STAIR_RULE_SAMPLING] = false; /* nested leaves nothing to it */
-    for (int k = 0; k < STAIR_RULES; k++)
-        if (fit[k] && (forced < 0 || forced == k)) rules[count++] = k;
+    for (int k = 0; k < RULES; k++)
+        if ((forced < 0 || forced == rules[k]->number) && rules[k]->fits(f, forced >= 0))
+            fit[count++] = rules[k];
     return count;
 }
 
@@ -232,6 +198,52 @@ static void write_halves(const channel_job *job, const stair_worker *w, const st
     }
 }
 
+/* The fibre of the sample and its integrand; label and omega are those of its representative. */
+static stair_status open_sample(stair_context *local, stair_worker *w, const double *label,
+                                const double *omega, const double *cov)
+{
+    stair_integrand *f = &w->f;
+    if (stair_fibre_exists(f->fibre.model))
+        STAIR_TRY(stair_fibre_open(local, label, omega, &f->fibre));
+    else
+        STAIR_TRY(stair_label_check(local, f->fibre.model, label));
+    if (!stair_integrand_set(f, omega, cov))
+        return stair_fail(local, STAIR_BAD_INPUT, "covariance is not positive definite");
+    w->context = local;
+    w->label = label;
+    f->visited = 0;
+    w->halved = false;
+    return STAIR_OK;
+}
+
+/* Tries the rules that fit until one converges; error and used are those of the last. */
+static stair_status integrate_sample(const channel_job *job, stair_worker *w, stair_posterior *best,
+                                     double *error, int *used)
+{
+    stair_integrand *f = &w->f;
+    size_t size = (size_t)f->size;
+    const stair_channel_rule *fit[RULES];
+    int count = candidate_rules(f, job->method, fit);
+    if (!count)
+        return stair_fail(w->context, STAIR_UNSUPPORTED,
+                          "method '%s' does not fit this model: %d hidden dimensions", job->options->method,
+                          f->dim);
+    best->logz = NAN; /* what no rule fills in must not be that of the sample before */
+    for (size_t k = 0; k < size * size; k++) best->g[k % size] = best->dg[k] = NAN;
+    for (int k = 0; k < count; k++) {
+        memset(f->origin, 0, sizeof(double) * size);
+        stair_rule_result result = fit[k]->evaluate(w, job->options, best);
+        if (result.status != STAIR_OK) return result.status;
+        *error = result.error;
+        *used = fit[k]->number;
+        if (result.converged || (k + 1 < count && fit[k + 1]->random && *error < tuning.good_enough)) break;
+    }
+    if (!isfinite(best->logz) && job->method < 0)
+        return stair_fail(w->context, STAIR_UNSUPPORTED,
+                          "the posterior given this label could not be integrated");
+    return STAIR_OK;
+}
+
 static stair_status evaluate_sample(stair_context *local, const channel_job *job, stair_worker *w, size_t i)
 {
     stair_integrand *f = &w->f;
@@ -241,37 +253,17 @@ static stair_status evaluate_sample(stair_context *local, const channel_job *job
         if (!isfinite(omega[k]))
             return stair_fail(local, STAIR_BAD_INPUT, "omega entry %zu is %g", k, omega[k]);
     STAIR_TRY(check_covariance(local, f->shape.rows, cov));
-    double omega_here[STAIR_MAX_INDICES * STAIR_MAX_TOKENS], label_here[STAIR_MAX_TOKENS * STAIR_MAX_TOKENS];
+    double omega_here[STAIR_MAX_INDICES * STAIR_MAX_TOKENS], label_here[STAIR_MAX_LABEL];
     stair_canonical canonical = stair_canonical_find(
         job->model, omega, job->labels + i * (size_t)job->model->info.label_size, omega_here, label_here);
-    STAIR_TRY(stair_fibre_open(local, label_here, omega_here, &f->fibre));
-    if (!stair_integrand_set(f, omega_here, cov))
-        return stair_fail(local, STAIR_BAD_INPUT, "covariance is not positive definite");
+    STAIR_TRY(open_sample(local, w, label_here, omega_here, cov));
+    w->sample = job->first + i;
 
     stair_channel_result *r = job->result;
     stair_posterior best = w->spare;
-    int rules[STAIR_RULES], count = candidate_rules(f, job->method, rules), used = 0;
+    int used = 0;
     double error = INFINITY;
-    if (!count)
-        return stair_fail(local, STAIR_UNSUPPORTED,
-                          "method '%s' does not fit this model: %d hidden dimensions", job->options->method,
-                          f->dim);
-    best.logz = NAN; /* what no rule fills in must not be that of the sample before */
-    for (size_t k = 0; k < size * size; k++) best.g[k % size] = best.dg[k] = NAN;
-    w->sample = job->first + i;
-    f->visited = 0;
-    w->halved = false;
-    for (int k = 0; k < count; k++) {
-        stair_rule_result result = run_rule(w, job->options, rules[k], &best);
-        error = result.error;
-        used = rules[k];
-        /* sampling seldom gets below this, whatever the precision asked for */
-        if (result.converged ||
-            (k + 1 < count && rules[k + 1] == STAIR_RULE_SAMPLING && error < SAMPLING_FLOOR))
-            break;
-    }
-    if (!isfinite(best.logz) && job->method < 0)
-        return stair_fail(local, STAIR_UNSUPPORTED, "the posterior given this label could not be integrated");
+    STAIR_TRY(integrate_sample(job, w, &best, &error, &used));
     stair_canonical_undo(job->model, &canonical, best.g, best.dg, r->g ? r->g + i * size : w->first.g,
                          r->dg ? r->dg + i * size * size : w->first.dg);
     write_halves(job, w, &canonical, &best, i);
@@ -285,8 +277,8 @@ static stair_status evaluate_sample(stair_context *local, const channel_job *job
 static stair_status evaluate_block(void *user, size_t block, int thread, stair_context *local)
 {
     channel_job *job = user;
-    size_t end = (block + 1) * SAMPLES_PER_BLOCK < job->n ? (block + 1) * SAMPLES_PER_BLOCK : job->n;
-    for (size_t i = block * SAMPLES_PER_BLOCK; i < end; i++) {
+    size_t end = (block + 1) * tuning.samples < job->n ? (block + 1) * tuning.samples : job->n;
+    for (size_t i = block * tuning.samples; i < end; i++) {
         stair_status status = evaluate_sample(local, job, &job->workers[thread], i);
         if (status != STAIR_OK) {
             char reason[400];
@@ -306,7 +298,7 @@ stair_status stair_channel_evaluate(stair_context *context, const stair_model *m
     if (covs != 1 && covs != n)
         return stair_fail(context, STAIR_BAD_INPUT, "%zu covariances for %zu samples", covs, n);
     if (n == 0) return STAIR_OK;
-    size_t blocks = (n + SAMPLES_PER_BLOCK - 1) / SAMPLES_PER_BLOCK;
+    size_t blocks = (n + tuning.samples - 1) / tuning.samples;
     int width = stair_parallel_width(context, blocks);
     channel_job job = {.model = model,
                        .options = options,

@@ -15,11 +15,17 @@
 
 #include "core/matrix.h"
 
-#define MOST_DOUBLES  ((size_t)1 << 22)      /* of a portion */
-#define SAMPLED       1e-4                   /* finest precision asked of what has to be sampled, */
-#define SAMPLED_NODES (1 << 18)              /* and nodes per sample */
-#define DISHONEST     0.01                   /* share of errors that may be false */
-#define EVALUATIONS   (5 + 4 * STAIR_LEVELS) /* of the channel, per portion */
+static const struct {
+    size_t doubles;    /* most of a portion */
+    double sampled;    /* finest precision asked of what has to be sampled, */
+    int sampled_nodes; /* and nodes per sample */
+    double dishonest;  /* share of errors that may be false */
+    int evaluations;   /* of the channel, per portion, for the progress that is shown */
+} tuning = {.doubles = (size_t)1 << 22,
+            .sampled = 1e-4,
+            .sampled_nodes = 1 << 18,
+            .dishonest = 0.01,
+            .evaluations = 5 + 4 * STAIR_LEVELS};
 
 static const char *const check_names[STAIR_CHECKS] = {
     [STAIR_CHECK_FIBRE] = "forward(fibre(y)) = y",
@@ -138,7 +144,7 @@ static stair_status allocate(stair_survey *s)
     size_t direction = size + square, change = STAIR_LEVELS * (1 + 2 * size + square);
     size_t each = 2 * portion_size(s) + size + direction + change;
     size_t once = 3 * (size + size * (size + 1) / 2) + STAIR_LEVELS * size * size;
-    s->most = MOST_DOUBLES / each < STAIR_PORTION ? MOST_DOUBLES / each : STAIR_PORTION;
+    s->most = tuning.doubles / each < STAIR_PORTION ? tuning.doubles / each : STAIR_PORTION;
     if (s->most < 1) s->most = 1;
     if (s->most > s->options->points) s->most = s->options->points;
     s->memory = calloc(s->most * each + once, sizeof(double));
@@ -159,12 +165,13 @@ static stair_status choose_channel(stair_survey *s)
     s->channel = stair_channel_defaults();
     s->channel.precision = s->options->precision;
     s->channel.seed = s->options->seed;
+    if (!s->fibred) return STAIR_OK;
     STAIR_TRY(stair_fibre_open(s->context, s->base.labels, s->base.omega, &s->f.fibre));
     bool rows_only = s->f.fibre.dim == s->f.fibre.free_rows * s->tokens && s->f.fibre.charts == 1;
     s->sampled = s->f.fibre.dim > 2 || !rows_only || s->noisy;
     if (s->sampled) {
-        s->channel.precision = fmax(SAMPLED, s->options->precision);
-        s->channel.max_nodes = SAMPLED_NODES;
+        s->channel.precision = fmax(tuning.sampled, s->options->precision);
+        s->channel.max_nodes = tuning.sampled_nodes;
     }
     return STAIR_OK;
 }
@@ -178,7 +185,7 @@ static stair_status check_portion(stair_survey *s)
                                 s->base.omega, s->base.cov));
     if (!s->first) STAIR_TRY(choose_channel(s));
     STAIR_TRY(stair_survey_evaluate(s, &s->channel, &s->base));
-    if (!s->noisy) STAIR_TRY(stair_survey_fibre(s));
+    if (s->fibred && !s->noisy) STAIR_TRY(stair_survey_fibre(s));
     STAIR_TRY(stair_survey_covariance(s));
     STAIR_TRY(stair_survey_averages(s));
     STAIR_TRY(stair_survey_derivatives(s));
@@ -195,7 +202,7 @@ static stair_status check_all(stair_survey *s)
         STAIR_TRY(check_portion(s));
     }
     stair_survey_average_rows(s);
-    stair_worst errors = {.violation = (double)s->dishonest / (double)s->seen, .tolerance = DISHONEST};
+    stair_worst errors = {.violation = (double)s->dishonest / (double)s->seen, .tolerance = tuning.dishonest};
     s->finding[STAIR_CHECK_HONESTY] = (stair_finding){.resolved = errors, .open = errors, .points = s->seen};
     s->finding[STAIR_CHECK_HONESTY].resolved.count = s->compared;
     s->finding[STAIR_CHECK_HONESTY].open.count = s->seen - s->compared;
@@ -242,7 +249,8 @@ stair_status stair_diagnose(stair_context *context, const stair_model *model,
                         .tokens = model->info.tokens,
                         .label_size = model->info.label_size,
                         .noisy = model->info.output_noisy,
-                        .total = EVALUATIONS * (double)options->points};
+                        .fibred = stair_fibre_exists(model),
+                        .total = tuning.evaluations * (double)options->points};
     s->size = s->indices * s->tokens;
     s->quiet.progress = NULL;
     stair_status status = check_all(s);

@@ -56,7 +56,8 @@ typedef struct {
     stair_channel_options channel;
     int indices, tokens, size, label_size;
     bool sampled;   /* too many dimensions for a deterministic rule */
-    bool noisy;     /* no fibre: a likelihood on all of Z */
+    bool noisy;     /* no fibre of the model's: a likelihood on all of Z */
+    bool fibred;    /* there is something to integrate over; else a formula alone */
     size_t n, most; /* points of this portion, and of the largest */
     uint64_t first;
     double *memory, *z;               /* (n, P, M): the Z behind the labels */

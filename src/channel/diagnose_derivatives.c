@@ -14,12 +14,13 @@
 #include "core/matrix.h"
 #include "core/rng.h"
 
-#define LEVELS     STAIR_LEVELS
-#define OMEGA_STEP 4.0       /* largest step, in standard deviations, for an error of one; */
-#define COV_STEP   1.0       /* the same of V, relative; */
-#define FALL       (1.0 / 7) /* both shrink with this power of the error, where order six balances it */
-#define SLOPE      1e-6      /* the tolerances where the errors reported are negligible */
-#define SECOND     1e-7
+static const struct {
+    double omega_step; /* largest step, in standard deviations, for an error of one; */
+    double cov_step;   /* the same of V, relative; */
+    double fall;       /* both shrink with this power of the error, where order six balances it */
+    double slope;      /* the tolerances where the errors reported are negligible: of first derivatives */
+    double second;     /* and of second ones */
+} tuning = {.omega_step = 4, .cov_step = 1, .fall = 1.0 / 7, .slope = 1e-6, .second = 1e-7};
 
 typedef struct {
     double value, uncertain; /* truncation and amplified errors */
@@ -34,10 +35,10 @@ static limit extrapolate_three(const double *r, double h, double error)
     return (limit){best, truncation + STAIR_ALLOWANCE * 1.65 * error / (h / 4)};
 }
 
-static limit extrapolate(const double r[LEVELS], double h, double error)
+static limit extrapolate(const double r[STAIR_LEVELS], double h, double error)
 {
     limit best = extrapolate_three(r, h, error);
-    for (int from = 1; from + 3 <= LEVELS; from++) {
+    for (int from = 1; from + 3 <= STAIR_LEVELS; from++) {
         limit next = extrapolate_three(r + from, ldexp(h, -from), error);
         if (next.uncertain < best.uncertain) best = next;
     }
@@ -74,7 +75,7 @@ static double aim_omega(stair_survey *s, size_t i)
         for (int t = 0; t < m; t++) d[r * m + t] = sqrt(values[k]) * axes[r * p + k] * share[t] / length;
     for (int a = 0; a < size; a++)
         for (int b = 0; b < size; b++) bend += d[a] * dg[a * size + b] * d[b];
-    return fmin(1, OMEGA_STEP * pow(s->base.error[i], FALL)) / sqrt(fmax(1, bend));
+    return fmin(1, tuning.omega_step * pow(s->base.error[i], tuning.fall)) / sqrt(fmax(1, bend));
 }
 
 /* The symmetric product of axes (sample mod P) and the next, in units of V. */
@@ -89,7 +90,7 @@ static double aim_cov(stair_survey *s, size_t i)
         for (int b = 0; b < p; b++)
             d[size + a * p + b] = 0.5 * sqrt(values[j] * values[k]) *
                                   (axes[a * p + j] * axes[b * p + k] + axes[a * p + k] * axes[b * p + j]);
-    return fmin(0.3, COV_STEP * pow(s->base.error[i], FALL));
+    return fmin(0.3, tuning.cov_step * pow(s->base.error[i], tuning.fall));
 }
 
 /* other = base displaced by t times its direction */
@@ -118,12 +119,12 @@ static void add_change(stair_survey *s, int level, size_t i, double sign)
 static stair_status difference(stair_survey *s, double (*aim)(stair_survey *, size_t), double *step,
                                double *error)
 {
-    memset(s->change, 0, sizeof(double) * LEVELS * s->most * row_size(s));
+    memset(s->change, 0, sizeof(double) * STAIR_LEVELS * s->most * row_size(s));
     for (size_t i = 0; i < s->n; i++) {
         step[i] = aim(s, i);
         error[i] = s->base.error[i];
     }
-    for (int level = 0; level < LEVELS; level++)
+    for (int level = 0; level < STAIR_LEVELS; level++)
         for (int sign = -1; sign <= 1; sign += 2) {
             for (size_t i = 0; i < s->n; i++) displace(s, i, sign * ldexp(step[i], -level));
             STAIR_TRY(stair_survey_evaluate(s, &s->channel, &s->other));
@@ -153,9 +154,9 @@ static double predicted(const stair_survey *s, size_t i, const double *omega, co
 static void note_slope(stair_survey *s, stair_check check, size_t i, double step, double error)
 {
     size_t size = (size_t)s->size, square = (size_t)(s->indices * s->indices);
-    double residual[LEVELS];
+    double residual[STAIR_LEVELS];
     const double *d = direction_of(s, i);
-    for (int level = 0; level < LEVELS; level++) {
+    for (int level = 0; level < STAIR_LEVELS; level++) {
         const double *row = change_row(s, level, i);
         residual[level] = (row[0] - predicted(s, i, row + 1, row + 1 + size)) / ldexp(step, 1 - level);
     }
@@ -166,7 +167,7 @@ static void note_slope(stair_survey *s, stair_check check, size_t i, double step
     double answer = error * (g * along + across * (0.5 * sqrt(s->tokens) * dg + g * g));
     double scale = 1 + fabs(predicted(s, i, d, d + size));
     stair_survey_note(s, check, fabs(at.value) / scale,
-                      SLOPE + (at.uncertain + STAIR_ALLOWANCE * answer) / scale);
+                      tuning.slope + (at.uncertain + STAIR_ALLOWANCE * answer) / scale);
 }
 
 /* Along each axis of V, in its units: an error of g relative to |g| matters least where V is small. */
@@ -174,10 +175,10 @@ static void note_second(stair_survey *s, size_t i, double step, double error)
 {
     int p = s->indices, m = s->tokens, size = s->size;
     double values[STAIR_MAX_INDICES], axes[STAIR_MAX_INDICES * STAIR_MAX_INDICES];
-    double *residual = s->scratch; /* (LEVELS, size) */
+    double *residual = s->scratch; /* (STAIR_LEVELS, size) */
     const double *dg = s->base.dg + i * (size_t)(size * size), *d = direction_of(s, i);
     stair_survey_axes(s, i, values, axes);
-    for (int level = 0; level < LEVELS; level++) {
+    for (int level = 0; level < STAIR_LEVELS; level++) {
         const double *omega = change_row(s, level, i) + 1, *g = omega + size + p * p;
         for (int a = 0; a < size; a++) {
             double sum = g[a];
@@ -189,13 +190,13 @@ static void note_second(stair_survey *s, size_t i, double step, double error)
     double answer = error * stair_survey_norm((size_t)(size * size), dg) * stair_survey_norm((size_t)size, d);
     for (int k = 0; k < p; k++)
         for (int t = 0; t < m; t++) {
-            double r[LEVELS] = {0}, unit = sqrt(values[k]);
-            for (int level = 0; level < LEVELS; level++)
+            double r[STAIR_LEVELS] = {0}, unit = sqrt(values[k]);
+            for (int level = 0; level < STAIR_LEVELS; level++)
                 for (int a = 0; a < p; a++)
                     r[level] += unit * axes[a * p + k] * residual[level * size + a * m + t];
             limit at = extrapolate(r, step, unit * noise);
             stair_survey_note(s, STAIR_CHECK_SECOND, fabs(at.value),
-                              SECOND + at.uncertain + STAIR_ALLOWANCE * unit * answer);
+                              tuning.second + at.uncertain + STAIR_ALLOWANCE * unit * answer);
         }
 }
 

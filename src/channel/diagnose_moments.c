@@ -9,15 +9,25 @@
 #include "core/matrix.h"
 #include "core/rng.h"
 
-#define FIBRE    1e-12 /* relative to the label */
-#define NODES    8     /* of each chart of a fibre */
-#define FAR      8.0   /* |Z| beyond which nodes of a fibre do not count: the mixing is close to singular */
-#define NEGATIVE 1e-12 /* of V */
-#define NOTHING  1e-24 /* variance, in units of V, that is rounding */
-#define CHANCE   1e-6  /* that a true identity fails a z-score */
-#define FINER    1e-3  /* precision of the reference, relative to the requested one, */
-#define SAMPLED  0.1   /* and when sampled, */
-#define MORE     4     /* with so many more nodes */
+enum { NODES = 8 }; /* of each chart of a fibre */
+
+static const struct {
+    double fibre;    /* gap of a label from that of its fibre, relative to the label */
+    double far;      /* |Z| beyond which nodes of a fibre do not count: the mixing is close to singular */
+    double negative; /* eigenvalue of a covariance that is still rounding, of V */
+    double nothing;  /* variance, in units of V, that is rounding */
+    double chance;   /* that a true identity fails a z-score */
+    double finer;    /* precision of the reference, relative to the requested one, */
+    double sampled;  /* and when sampled, */
+    int more;        /* with so many more nodes */
+} tuning = {.fibre = 1e-12,
+            .far = 8,
+            .negative = 1e-12,
+            .nothing = 1e-24,
+            .chance = 1e-6,
+            .finer = 1e-3,
+            .sampled = 0.1,
+            .more = 4};
 
 /* ---- forward(fibre(y)) = y --------------------------------------------------------------------- */
 
@@ -25,12 +35,11 @@
 static double label_gap(stair_survey *s, const double *label, int node, int mirror)
 {
     int free = s->f.fibre.free_rows * s->tokens;
-    double z[STAIR_MAX_INDICES * STAIR_MAX_TOKENS], found[STAIR_MAX_TOKENS * STAIR_MAX_TOKENS], gap = 0,
-                                                                                                scale = 1;
+    double z[STAIR_MAX_INDICES * STAIR_MAX_TOKENS], found[STAIR_MAX_LABEL], gap = 0, scale = 1;
     for (int k = 0; k < s->size; k++) {
         z[k] =
             k < free ? s->f.nodes.u[k * STAIR_BLOCK + node] : mirror * s->f.nodes.z[k * STAIR_BLOCK + node];
-        if (!(fabs(z[k]) < FAR)) return -1;
+        if (!(fabs(z[k]) < tuning.far)) return -1;
     }
     stair_model_forward(&s->quiet, s->model, 1, z, found);
     for (int k = 0; k < s->label_size; k++) {
@@ -71,7 +80,7 @@ stair_status stair_survey_fibre(stair_survey *s)
                 for (int mirror = s->f.fibre.mirrored ? -1 : 1; mirror <= 1; mirror += 2)
                     worst = fmax(worst, label_gap(s, label, node, mirror));
         }
-        if (worst >= 0) stair_survey_note(s, STAIR_CHECK_FIBRE, worst, FIBRE);
+        if (worst >= 0) stair_survey_note(s, STAIR_CHECK_FIBRE, worst, tuning.fibre);
     }
     return STAIR_OK;
 }
@@ -127,7 +136,7 @@ stair_status stair_survey_covariance(stair_survey *s)
          * distance between modes along all */
         double largest = values[s->indices - 1] / values[0] + spectrum[size - 1];
         double rounding = 4 * DBL_EPSILON * (double)size * largest;
-        stair_survey_note(s, STAIR_CHECK_COVARIANCE, fmax(skew, -spectrum[0]), NEGATIVE + rounding);
+        stair_survey_note(s, STAIR_CHECK_COVARIANCE, fmax(skew, -spectrum[0]), tuning.negative + rounding);
     }
     return STAIR_OK;
 }
@@ -170,12 +179,12 @@ stair_status stair_survey_averages(stair_survey *s)
 static void average_row(stair_survey *s, stair_check check, size_t from, size_t to)
 {
     size_t size = (size_t)s->size, count = size + size * (size + 1) / 2;
-    double n = (double)s->seen, most = sqrt(2 * log(2 * (double)(to - from) / CHANCE));
+    double n = (double)s->seen, most = sqrt(2 * log(2 * (double)(to - from) / tuning.chance));
     if (s->seen < 30) return; /* too few for a z-score */
     for (size_t k = from; k < to; k++) {
         double mean = s->sums[k] / n, spread = s->sums[count + k] / n - mean * mean;
         double open = STAIR_ALLOWANCE * s->sums[2 * count + k] / n, excess = fabs(mean) - open;
-        double error = sqrt(fmax(spread, NOTHING) / (n - 1));
+        double error = sqrt(fmax(spread, tuning.nothing) / (n - 1));
         bool resolved =
             open <= fmax(STAIR_RESOLVED, most * error); /* chance leaves more open than errors do */
         stair_survey_note_as(s, check, resolved, excess <= 0 ? 0 : excess / error, most);
@@ -196,8 +205,8 @@ stair_status stair_survey_honesty(stair_survey *s)
 {
     size_t size = (size_t)s->size, square = (size_t)(s->indices * s->indices);
     stair_channel_options finer = s->channel;
-    finer.precision = fmax(1e-13, (s->sampled ? SAMPLED : FINER) * s->channel.precision);
-    finer.max_nodes *= MORE;
+    finer.precision = fmax(1e-13, (s->sampled ? tuning.sampled : tuning.finer) * s->channel.precision);
+    finer.max_nodes *= tuning.more;
     finer.seed += 1;
     memcpy(s->other.labels, s->base.labels, s->n * (size_t)s->label_size * sizeof(double));
     memcpy(s->other.omega, s->base.omega, s->n * size * sizeof(double));

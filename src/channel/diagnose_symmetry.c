@@ -12,7 +12,9 @@
 #include "core/matrix.h"
 #include "core/rng.h"
 
-#define SAME 1e-12 /* relative, beside the errors reported */
+static const struct {
+    double same; /* relative, beside the errors reported */
+} tuning = {.same = 1e-12};
 
 typedef enum { LABEL_STAYS, LABEL_VECTOR, LABEL_MATRIX, LABEL_ACTIONS } label_action;
 
@@ -55,9 +57,8 @@ static bool turn_label(const stair_survey *s, const symmetry *sym, const double 
 static bool holds(stair_survey *s, const symmetry *sym)
 {
     size_t size = (size_t)s->size, labels = (size_t)s->label_size;
-    double *turned = s->scratch, expected[STAIR_MAX_TOKENS * STAIR_MAX_TOKENS],
-           label[STAIR_MAX_TOKENS * STAIR_MAX_TOKENS];
-    double found[STAIR_MAX_TOKENS * STAIR_MAX_TOKENS];
+    double *turned = s->scratch, expected[STAIR_MAX_LABEL], label[STAIR_MAX_LABEL];
+    double found[STAIR_MAX_LABEL];
     if (labels > sizeof label / sizeof *label) return false;
     for (size_t i = 0; i < s->n; i++) {
         turn(s, sym, s->z + i * size, turned);
@@ -114,7 +115,7 @@ static void note_point(stair_survey *s, stair_check check, const symmetry *sym, 
     turn_square(s, sym, s->base.dg + i * size * size, expected.dg);
     stair_integrand_set(&s->f, s->other.omega + i * size, s->other.cov + i * square);
     stair_survey_note(s, check, stair_posterior_distance(&s->f, &expected, &found),
-                      SAME + STAIR_ALLOWANCE * (s->base.error[i] + s->other.error[i]));
+                      tuning.same + STAIR_ALLOWANCE * (s->base.error[i] + s->other.error[i]));
 }
 
 static stair_status check_symmetry(stair_survey *s, stair_check check, const symmetry *sym)

@@ -21,25 +21,40 @@
 #include "channel/rules.h"
 #include "core/matrix.h"
 
-#define STEP                                                                                                 \
-    5.0 /* of one coset, over sqrt(log(1/precision)), in standard deviations of the narrowest mode; */
-#define STEP_34 4.1  /* in three and four dimensions */
-#define FINER   0.75 /* and after all cosets were not enough; */
-#define LONGEST 0.8  /* at least so much finer where aliases tell by how much */
-#define POWER   1.5  /* of an alias that the next one, of dual vectors sqrt 2 longer, does not exceed */
-#define WEAK    0.5  /* part of an alias that is left where nothing is known of how they fall */
-#define QUIET   0.55 /* steps without a visible node that end a coset; */
-#define ON_LINE 1.05 /* on a line, where the next node on the same side is a whole step away */
-#define APART   1.0  /* frames are separate when their ellipsoids use up this part of the way between */
-#define NEAR    2.5  /* deviations within which a mode must look like its Gaussian, */
-#define UNLIKE  0.3  /* and its mass be that of the Gaussian to within this in the logarithm */
-#define BLUR    3.0  /* a map is drawn coarsely: this far below the cutoff still counts as visible */
-#define BENT    2.0  /* to within this in the exponent, or its ridge is too thin and bent for a lattice */
-
-/* Most nodes worth spending before another rule is the better choice. */
-static const int64_t worthwhile[STAIR_LATTICE_DIM + 1] = {0, 20000, 60000, 100000, 500000};
-
-static const int cosets[STAIR_LATTICE_DIM + 1] = {0, 16, STAIR_LATTICE_COSETS, 4, 4};
+static const struct {
+    double step;    /* of one coset, over sqrt(log(1/precision)), in deviations of the narrowest mode; */
+    double step_34; /* in three and four dimensions */
+    double finer;   /* and after all cosets were not enough; */
+    double longest; /* at least so much finer where aliases tell by how much */
+    double power;   /* of an alias that the next one, of dual vectors sqrt 2 longer, does not exceed */
+    double weak;    /* part of an alias that is left where nothing is known of how they fall */
+    double quiet;   /* steps without a visible node that end a coset; */
+    double on_line; /* on a line, where the next node on the same side is a whole step away */
+    double apart;   /* frames are separate when their ellipsoids use up this part of the way between */
+    double near;    /* deviations within which a mode must look like its Gaussian, */
+    double bent;    /* to within this in the exponent, or its ridge is too thin and bent for a lattice, */
+    double unlike;  /* and its mass be that of the Gaussian to within this in the logarithm */
+    double blur;    /* a map is drawn coarsely: this far below the cutoff still counts as visible */
+    double noise;   /* least on y with which errors are what is reported: measured on 2 000 samples of one
+                       layer at 1e-6 (docs/channel.md); at 0.1 one was wrong by twenty times its error */
+    int64_t worthwhile[STAIR_LATTICE_DIM + 1]; /* most nodes before another rule is the better choice */
+    int cosets[STAIR_LATTICE_DIM + 1];         /* of one step, by dimension */
+} tuning = {.step = 5.0,
+            .step_34 = 4.1,
+            .finer = 0.75,
+            .longest = 0.8,
+            .power = 1.5,
+            .weak = 0.5,
+            .quiet = 0.55,
+            .on_line = 1.05,
+            .apart = 1.0,
+            .near = 2.5,
+            .bent = 2.0,
+            .unlike = 0.3,
+            .blur = 3.0,
+            .noise = 0.2,
+            .worthwhile = {0, 20000, 60000, 100000, 500000},
+            .cosets = {0, 16, STAIR_LATTICE_COSETS, 4, 4}};
 
 typedef struct {
     double centre[STAIR_LATTICE_DIM], lower[STAIR_LATTICE_DIM * STAIR_LATTICE_DIM],
@@ -167,7 +182,7 @@ static bool plan_frames(int dim, const stair_modes *modes, double cutoff, lattic
     for (int k = 0; k < modes->count; k++) group[k] = k;
     for (int k = 0; k < modes->count; k++)
         for (int j = 0; j < k; j++)
-            if (separation(dim, &modes->mode[k], &modes->mode[j]) < APART * radius)
+            if (separation(dim, &modes->mode[k], &modes->mode[j]) < tuning.apart * radius)
                 for (int i = 0, from = group[k], to = group[j]; i < modes->count; i++)
                     if (group[i] == from) group[i] = to;
     plan->count = 0;
@@ -206,9 +221,10 @@ static bool looks_gaussian(const stair_integrand *f, int n, const double *radius
                            const lattice_frame *frame)
 {
     if (frame->members > 1) return false;
-    for (int i = 0; i < n && radius[i] * h < NEAR; i++) {
+    for (int i = 0; i < n && radius[i] * h < tuning.near; i++) {
         double energy = f->shape.mirrored ? fmax(f->nodes.plus[i], f->nodes.minus[i]) : f->nodes.plus[i];
-        if (energy + log(f->nodes.weight[i]) < frame->value - 0.5 * radius[i] * radius[i] * h * h - BENT)
+        if (energy + log(f->nodes.weight[i]) <
+            frame->value - 0.5 * radius[i] * radius[i] * h * h - tuning.bent)
             return false;
     }
     return true;
@@ -236,7 +252,7 @@ static bool sum_outwards(stair_worker *w, lattice_plan *plan, int which, double 
     for (int i = 0; i < dim * dim; i++) matrix[i] = h * frame->lower[i];
     double loud = fmax(frame->reach, sqrt(2 * cutoff)) / h; /* radius up to which something may come */
     for (int from = 0, n; points; from += n) {
-        int bin = (int)((loud + (dim == 1 ? ON_LINE : QUIET)) * STAIR_LATTICE_FINE) + 1;
+        int bin = (int)((loud + (dim == 1 ? tuning.on_line : tuning.quiet)) * STAIR_LATTICE_FINE) + 1;
         if (bin > points->bins) {
             if (++size == STAIR_LATTICE_SIZES) return false;
             points = stair_lattice_points_of(dim, coset, size);
@@ -276,7 +292,7 @@ static bool sum_mapped(stair_worker *w, const lattice_plan *plan, double h, int 
     stair_integrand *f = &w->f;
     const lattice_frame *frame = &plan->frame[0];
     double matrix[STAIR_LATTICE_DIM * STAIR_LATTICE_DIM], picked[STAIR_LATTICE_DIM * 2 * STAIR_BLOCK] = {0};
-    int dim = f->dim, size = 0, bin = (int)((plan->loud / h + QUIET) * STAIR_LATTICE_FINE) + 1;
+    int dim = f->dim, size = 0, bin = (int)((plan->loud / h + tuning.quiet) * STAIR_LATTICE_FINE) + 1;
     const stair_lattice_points *points = stair_lattice_points_of(dim, coset, size);
     while (points && bin > points->bins)
         points = ++size < STAIR_LATTICE_SIZES ? stair_lattice_points_of(dim, coset, size) : NULL;
@@ -292,7 +308,7 @@ static bool sum_mapped(stair_worker *w, const lattice_plan *plan, double h, int 
                 on_map[i * dim + j] += plan->to_map[i * dim + k] * h * frame->lower[k * dim + j];
         }
     }
-    double threshold = w->map.top - cutoff - BLUR;
+    double threshold = w->map.top - cutoff - tuning.blur;
     for (int from = 0, ready = 0, end = points->within[bin]; from < end; from += STAIR_BLOCK) {
         ready +=
             stair_lattice_map_pick(&w->map, points, on_map, centre, threshold, from, end, picked + ready);
@@ -330,7 +346,7 @@ static bool add_coset(stair_worker *w, lattice_plan *plan, double step, int cose
         if (!whole) return false;
         stair_integrand_flush(f);
         double log_mass = log(w->extra.sum[0]) + w->extra.top + log_cell;
-        if (w->modes.stiff && !(fabs(log_mass - plan->frame[k].log_mass) < UNLIKE)) return false;
+        if (w->modes.stiff && !(fabs(log_mass - plan->frame[k].log_mass) < tuning.unlike)) return false;
         stair_moments_merge(f, into, &w->extra, log_cell);
     }
     return true;
@@ -347,15 +363,15 @@ static double alias_left(const stair_integrand *f, double before, double last, d
 {
     if (f->dim <= 2) return fmax(0.25 * last, before * before / sensitivity);
     double most = fmax(before, last) / sensitivity;
-    return sensitivity *
-           fmin(most, f->shape.residuals ? fmax(WEAK * most, pow(most, M_SQRT2)) : pow(most, POWER));
+    return sensitivity * fmin(most, f->shape.residuals ? fmax(tuning.weak * most, pow(most, M_SQRT2))
+                                                       : pow(most, tuning.power));
 }
 
 /* By how much to shrink the step for an alias to fall from `seen` to `wanted`: like that of a Gaussian. */
 static double finer_step(double seen, double wanted)
 {
     double ratio = sqrt(log(seen) / log(wanted));
-    return seen < 1 ? fmin(fmax(ratio, 0.5), LONGEST) : 0.5;
+    return seen < 1 ? fmin(fmax(ratio, 0.5), tuning.longest) : 0.5;
 }
 
 /* The frame from the moments of all nodes so far, better than those of the pilot, and the map in terms of u.
@@ -448,11 +464,11 @@ static double integrate(stair_worker *w, const stair_channel_options *options, l
     for (double step = *first_step, before = step, next;; before = step, step = next) {
         double difference = 0;
         *first_step = step;
-        next = FINER * step;
+        next = tuning.finer * step;
         if (!prepare_map(w, plan, step, before, cutoff)) return error;
         stair_moments_clear(f, &w->part[0]);
         if (!add_coset(w, plan, step, 0, cutoff, budget, &w->part[0])) return error;
-        for (int done = 1; done < cosets[f->dim]; done *= 2) {
+        for (int done = 1; done < tuning.cosets[f->dim]; done *= 2) {
             double earlier = difference;
             difference = double_cosets(w, plan, step, done, cutoff, budget, out);
             if (difference < 0) return error;
@@ -464,8 +480,8 @@ static double integrate(stair_worker *w, const stair_channel_options *options, l
             if (coarse >
                 0) { /* falling exponentially, aliases are those of the coarser lattice to this power */
                 double gap = stair_posterior_distance(f, out, &w->coarse) / sensitivity;
-                alias = fmax(alias, sensitivity *
-                                        fmin(gap, f->shape.residuals ? WEAK * gap : pow(gap, coarse / step)));
+                alias = fmax(alias, sensitivity * fmin(gap, f->shape.residuals ? tuning.weak * gap
+                                                                               : pow(gap, coarse / step)));
             }
             error = alias + truncation;
             if (truncation > 0.9 * options->precision &&
@@ -480,28 +496,37 @@ static double integrate(stair_worker *w, const stair_channel_options *options, l
             double allowed = fmax(options->precision - truncation, fmax(noise, truncation));
             if (alias <= allowed) return error;
             if (f->dim <= 2) continue;
-            next = step *
-                   finer_step(fmax(earlier, difference) / sensitivity, pow(allowed / sensitivity, 1 / POWER));
+            next = step * finer_step(fmax(earlier, difference) / sensitivity,
+                                     pow(allowed / sensitivity, 1 / tuning.power));
             coarse = step;
             stair_posterior_copy(f, out, &w->coarse);
         }
     }
 }
 
-stair_rule_result stair_rule_lattice(stair_worker *w, const stair_channel_options *options,
-                                     stair_posterior *out)
+/* Not where the density is rough in two dimensions: it would not notice what it misses at the singular set.
+ * With noise on y the posterior is as narrow as the noise has it: the less of it, the more can hide from a
+ * rule that looks at a few places first. */
+static bool fits(const stair_integrand *f, bool forced)
+{
+    (void)forced;
+    return stair_rule_euclidean(f) && !(f->fibre.rough && f->dim == 2) && f->dim > 0 &&
+           f->dim <= STAIR_LATTICE_DIM && stair_rule_noise(f) >= tuning.noise;
+}
+
+static stair_rule_result evaluate(stair_worker *w, const stair_channel_options *options, stair_posterior *out)
 {
     stair_rule_result result = {.error = INFINITY};
     stair_integrand *f = &w->f;
     lattice_plan plan;
     stair_channel_options goal = *options;
-    int64_t most = options->max_nodes < worthwhile[f->dim] ? options->max_nodes : worthwhile[f->dim];
+    int64_t most =
+        options->max_nodes < tuning.worthwhile[f->dim] ? options->max_nodes : tuning.worthwhile[f->dim];
     if (stair_lattice_prior(w, options, out, &result)) return result;
     double step =
-        (f->dim > 2 ? STEP_34 : STEP) /
+        (f->dim > 2 ? tuning.step_34 : tuning.step) /
         sqrt(-log(fmin(options->precision, 1e-2))); /* aliases of a Gaussian fall as exp(-const / step^2) */
     do {
-
         int64_t budget = f->visited + most;
         double cutoff = goal.cutoff - log(goal.precision);
         stair_modes_frame(f, cutoff, &w->modes);
@@ -511,3 +536,6 @@ stair_rule_result stair_rule_lattice(stair_worker *w, const stair_channel_option
     } while (!stair_rule_accept(f, options, out, &goal, &result));
     return result;
 }
+
+const stair_channel_rule stair_rule_lattice = {
+    .name = "lattice", .number = STAIR_RULE_LATTICE, .fits = fits, .evaluate = evaluate};

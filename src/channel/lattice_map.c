@@ -4,7 +4,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define NEVER -1e30f /* energy where nothing was visited */
+static const struct {
+    float never; /* energy where nothing was visited */
+} tuning = {.never = -1e30f};
 
 void stair_lattice_map_destroy(stair_lattice_map *map)
 {
@@ -26,11 +28,11 @@ bool stair_lattice_map_begin(stair_lattice_map *map, int dim, double radius)
     map->radius = (int)radius + 1;
     map->side = 2 * map->radius + 1;
     map->dim = dim;
-    map->top = NEVER;
+    map->top = tuning.never;
     map->complete = true;
     int cells = 1;
     for (int k = 0; k < dim; k++) cells *= map->side;
-    for (int i = 0; i < cells; i++) map->energy[0][i] = map->energy[1][i] = NEVER;
+    for (int i = 0; i < cells; i++) map->energy[0][i] = map->energy[1][i] = tuning.never;
     return true;
 }
 

@@ -5,8 +5,6 @@
 #include "channel/moments.h"
 #include "channel/lattice_points.h"
 
-#define STAIR_MAP_RADIUS 8 /* of what a map can hold, in steps of the lattice it comes from */
-
 typedef struct {
     int dim, side, radius;
     double top;       /* highest energy on it */

@@ -8,8 +8,9 @@
 
 #include "model/model.h"
 
-#define DIGITS 6
+enum { DIGITS = 6 }; /* binary digits of the number of a coset: 64 of them */
 
+/* Radii of the tables, by dimension: the smaller one serves nearly all samples. */
 static const int table_radius[STAIR_LATTICE_DIM + 1][STAIR_LATTICE_SIZES] = {
     {0}, {40, 200}, {12, 40}, {8, 24}, {6, 16}};
 

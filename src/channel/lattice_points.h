@@ -2,10 +2,7 @@
 #ifndef STAIR_CHANNEL_LATTICE_POINTS_H
 #define STAIR_CHANNEL_LATTICE_POINTS_H
 
-#define STAIR_LATTICE_DIM    4
-#define STAIR_LATTICE_COSETS 64 /* the most of any dimension */
-#define STAIR_LATTICE_SIZES  2
-#define STAIR_LATTICE_FINE   8 /* radii are looked up in steps of 1 / STAIR_LATTICE_FINE */
+#include "core/limits.h"
 
 /* Points of one coset within a radius. */
 typedef struct {

@@ -10,14 +10,14 @@
 #include "channel/passes.h"
 #include "core/isa.h"
 
-#define STEP 3.4 /* of the first pass, over sqrt(log(1/precision)), in deviations */
-#define NARROW                                                                                               \
-    7.0 /* deviations of the dependent rows that fit into a free one, over the square of the step: beyond,   \
-           not worth trying */
-#define LINEAR                                                                                               \
-    0.2 /* deviation below which layers are nearly linear in it, and the frame of a mode is close to perfect \
-         */
-#define WORTH 12000 /* nodes, beyond which a frame of the posterior is the better choice */
+static const struct {
+    double step;   /* of the first pass, over sqrt(log(1/precision)), in deviations */
+    double narrow; /* deviations of the dependent rows that fit into a free one, over the square of the step:
+                      beyond, not worth trying */
+    double linear; /* deviation below which layers are nearly linear in it, and the frame of a mode is close
+                      to perfect */
+    int worth;     /* nodes, beyond which a frame of the posterior is the better choice */
+} tuning = {.step = 3.4, .narrow = 7, .linear = 0.2, .worth = 12000};
 
 STAIR_HOT_TABLE(void, stair_pair_sum,
                 (const stair_channel_shape *s, int n, const stair_nodes *nodes, double top, double cutoff,
@@ -28,7 +28,7 @@ STAIR_HOT_TABLE(void, stair_block_line,
 static bool worth_trying(const stair_integrand *f, double step)
 {
     return f->dim == 2 && f->shape.rows == 2 && f->shape.free_rows == 1 && f->shape.mirrored &&
-           f->lower[0] > LINEAR && f->whiten[3] * f->lower[0] < NARROW * step * step;
+           f->lower[0] > tuning.linear && f->whiten[3] * f->lower[0] < tuning.narrow * step * step;
 }
 
 /* The largest exponent of some nodes about the prior mean: a lower bound, to begin with. */
@@ -40,6 +40,12 @@ static double first_top(stair_integrand *f, double step)
     }
     return stair_integrand_energies(f, 16);
 }
+
+/* What the passes over one sample share. */
+typedef struct {
+    double top;      /* largest exponent of all passes */
+    double along[2]; /* unit direction of the rows of nodes */
+} prior_plan;
 
 /* Sums on their way into a part. */
 typedef struct {
@@ -54,9 +60,9 @@ static void add_block(stair_integrand *f, prior_sums *s)
     if (!s->n) return;
     memcpy(f->nodes.u, s->x, sizeof(double) * STAIR_BLOCK);
     memcpy(f->nodes.u + STAIR_BLOCK, s->y, sizeof(double) * STAIR_BLOCK);
-    stair_fibre_map(&f->fibre, f->chart, s->n, f->nodes.u, f->nodes.z, f->nodes.weight);
-    stair_pair_sum_table[stair_isa()](&f->shape, s->n, &f->nodes, s->top, s->cutoff, &s->most, f->fibre.brief,
-                                      s->lanes);
+    stair_fibre_map_to(&f->fibre, f->chart, f->digits, s->n, f->nodes.u, f->nodes.z, f->nodes.weight);
+    stair_pair_sum_table[stair_isa()](&f->shape, s->n, &f->nodes, s->top, s->cutoff, &s->most,
+                                      f->digits == STAIR_NINE_DIGITS, s->lanes);
     f->visited += s->n;
     s->n = 0;
 }
@@ -82,9 +88,10 @@ static void sum_disc(stair_integrand *f, double radius2, double shift, const dou
 static bool sum_all(stair_passes *p)
 {
     stair_integrand *f = &p->w->f;
+    prior_plan *plan = p->user;
     double step = p->step[0] * f->lower[0],
            centre[2] = {f->lower[0] * f->offset[0], f->lower[0] * f->offset[1]};
-    double axis[2] = {step * f->fibre.outer[0], step * f->fibre.outer[1]}, *top = p->user; /* of all passes */
+    double axis[2] = {step * plan->along[0], step * plan->along[1]}, *top = &plan->top;
     if (*top == -INFINITY) *top = first_top(f, step);
     p->top = *top;
     p->cell = 0.5 * step * step;
@@ -107,20 +114,21 @@ static bool sum_all(stair_passes *p)
 bool stair_lattice_prior(stair_worker *w, const stair_channel_options *options, stair_posterior *out,
                          stair_rule_result *result)
 {
-    double step = STEP / sqrt(-log(fmin(options->precision, 1e-2)));
+    double step = tuning.step / sqrt(-log(fmin(options->precision, 1e-2)));
     if (!worth_trying(&w->f, step)) return false;
-    double top = -INFINITY;
+    prior_plan plan = {.top = -INFINITY};
+    stair_fibre_ridges(&w->f.fibre, plan.along);
     stair_passes passes = {.w = w,
                            .lattices = 1,
                            .step = {step},
                            .sum = sum_all,
-                           .user = &top,
-                           .budget =
-                               w->f.visited + (options->max_nodes < WORTH ? options->max_nodes : WORTH)};
+                           .user = &plan,
+                           .budget = w->f.visited +
+                                     (options->max_nodes < tuning.worth ? options->max_nodes : tuning.worth)};
     stair_integrand *f = &w->f;
-    f->fibre.brief = stair_passes_brief(f, options->precision);
+    f->digits = stair_passes_digits(f, options->precision);
     result->error = stair_passes_run(&passes, options, out);
-    f->fibre.brief = false;
+    f->digits = STAIR_ALL_DIGITS;
     result->converged = result->error <= options->precision;
     return result->converged;
 }

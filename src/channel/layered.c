@@ -17,21 +17,25 @@
 #include "channel/passes.h"
 #include "core/isa.h"
 
-#define HEAD_STEP 3.2 /* of the first pass, over sqrt(log(1/precision)), in deviations of the prior */
-#define TAIL_STEP 2.88
-#define CHEAP     4         /* nodes of a table that cost no more than one evaluation of all layers */
-#define FINEST    1e-8      /* precision, at which a short exp begins to be felt */
-#define ROOM      (1 << 15) /* tail nodes of one coset */
-#define FAR       1e60      /* where nothing is visible: padding */
-#define SLACK     64        /* of lists that are written one group beyond their end */
-#define SIZE      6 /* rows times tokens: the kernel is made for one head row, two of the tail, two tokens */
-#define COUNT     STAIR_PASS_COUNT
+enum {
+    COSETS = 2,     /* integers and half-integers */
+    ROOM = 1 << 15, /* tail nodes of one coset: 2 MB of tables a thread */
+    SLACK = 64,     /* of lists that are written one group beyond their end */
+    SIZE = 6,       /* rows times tokens: the kernel is made for one head row, two of the tail, two tokens */
+    COUNT = STAIR_PASS_COUNT
+};
+
+static const struct {
+    double head_step; /* of the first pass, over sqrt(log(1/precision)), in deviations of the prior */
+    double tail_step; /* likewise */
+    int cheap;        /* nodes of a table that cost no more than one evaluation of all layers */
+    double finest;    /* precision, at which a short exp begins to be felt */
+    double far;       /* where nothing is visible: padding */
+} tuning = {.head_step = 3.2, .tail_step = 2.88, .cheap = 4, .finest = 1e-8, .far = 1e60};
 
 STAIR_HOT_TABLE(int, stair_tail_sum,
                 (const stair_tail_table *table, const stair_tail_form *form, double cutoff,
                  const stair_tail_scratch *scratch, double *top, double (*sums)[TAIL_SUMS]));
-
-enum { COSETS = 2 }; /* integers and half-integers */
 
 struct stair_layered {
     stair_tail_table table[COSETS];
@@ -43,15 +47,19 @@ struct stair_layered {
 typedef struct {
     stair_passes *passes;
     stair_integrand *f;
+    const stair_split_ops *split;
     struct stair_layered *s;
     double along[2], across[2]; /* the tail lattice */
     double q_low, q_high, r_low, r_high;
 } layered_plan;
 
-bool stair_layered_fits(const stair_integrand *f)
+static bool fits(const stair_integrand *f, bool forced)
 {
-    return f->fibre.head_rows == 1 && !f->fibre.rough && f->shape.rows == 3 && f->shape.tokens == 2 &&
-           f->dim == 4 && f->shape.mirrored && f->fibre.charts == 1 && !f->fibre.angles;
+    const stair_split_ops *split = stair_fibre_split(&f->fibre);
+    (void)forced;
+    return split && split->rows(f->fibre.model) == 1 && !f->fibre.rough && f->shape.rows == 3 &&
+           f->shape.tokens == 2 && f->dim == 4 && f->shape.mirrored && f->fibre.charts == 1 &&
+           !f->fibre.angles;
 }
 
 void stair_layered_destroy(struct stair_layered *s)
@@ -235,7 +243,7 @@ static bool each_head_node(layered_plan *plan, int coset, bool sum)
         if (n <= 0) return true;
         if (n > STAIR_BLOCK) n = STAIR_BLOCK;
         stair_affine(2, matrix, centre, points->point + start, (size_t)points->stride, f->nodes.u);
-        f->fibre.model->ops->fibre_head(&f->fibre, n, f->nodes.u, mix, weight);
+        plan->split->head(&f->fibre, n, f->nodes.u, mix, weight);
         for (int i = 0; i < n; i++) {
             double radius = plan->passes->step[STAIR_HEAD] * points->radius[start + i];
             int odd = ((int)floor(points->point[start + i]) +
@@ -273,7 +281,7 @@ static bool tabulate(layered_plan *plan, int coset)
                             .a0 = nodes,
                             .a1 = nodes + ROOM,
                             .weight = nodes + 2 * ROOM};
-    t->a0[-1] = FAR;
+    t->a0[-1] = tuning.far;
     t->a1[-1] = t->weight[-1] = 0;
     double *dependent = f->nodes.z + 2 * STAIR_BLOCK, *v = f->nodes.u;
     for (int from = 0, total = t->rows * t->stride; from < total; from += STAIR_BLOCK) {
@@ -283,10 +291,10 @@ static bool tabulate(layered_plan *plan, int coset)
             for (int m = 0; m < 2; m++)
                 v[m * STAIR_BLOCK + i] = at_q * plan->along[m] + at_r * plan->across[m];
         }
-        f->fibre.model->ops->fibre_tail(&f->fibre, f->chart, n, v, f->nodes.z, f->nodes.weight);
+        plan->split->tail(&f->fibre, f->chart, f->digits, n, v, f->nodes.z, f->nodes.weight);
         for (int i = 0; i < n; i++) {
             bool inside = (from + i) % t->stride < t->length;
-            t->a0[from + i] = inside ? dependent[i] : FAR;
+            t->a0[from + i] = inside ? dependent[i] : tuning.far;
             t->a1[from + i] = inside ? dependent[STAIR_BLOCK + i] : 0;
             t->weight[from + i] = inside ? f->nodes.weight[i] : 0;
         }
@@ -300,7 +308,7 @@ static bool lay_tail(layered_plan *plan)
     stair_integrand *f = plan->f;
     double mix[4 * STAIR_BLOCK], weight[STAIR_BLOCK], step = plan->passes->step[STAIR_TAIL] / f->whiten[4];
     for (int m = 0; m < 2; m++) f->nodes.u[m * STAIR_BLOCK] = f->lower[0] * f->offset[m];
-    f->fibre.model->ops->fibre_head(&f->fibre, 1, f->nodes.u, mix, weight);
+    plan->split->head(&f->fibre, 1, f->nodes.u, mix, weight);
     double det = mix[0] * mix[3 * STAIR_BLOCK] - mix[STAIR_BLOCK] * mix[2 * STAIR_BLOCK];
     plan->along[0] = step * mix[3 * STAIR_BLOCK] / det; /* columns of A^{-1} */
     plan->along[1] = -step * mix[2 * STAIR_BLOCK] / det;
@@ -326,24 +334,26 @@ static bool sum_all(stair_passes *passes)
     return true;
 }
 
-stair_rule_result stair_rule_layered(stair_worker *w, const stair_channel_options *options,
-                                     stair_posterior *out)
+static stair_rule_result evaluate(stair_worker *w, const stair_channel_options *options, stair_posterior *out)
 {
     stair_rule_result result = {.error = INFINITY};
     double fine = 1 / sqrt(-log(fmin(options->precision, 1e-2)));
-    if (options->precision < FINEST) return result;
+    if (options->precision < tuning.finest) return result;
     if (!w->layered && !(w->layered = create())) return result;
-    layered_plan plan = {.f = &w->f, .s = w->layered};
+    layered_plan plan = {.f = &w->f, .split = stair_fibre_split(&w->f.fibre), .s = w->layered};
     stair_passes passes = {.w = w,
                            .lattices = 2,
-                           .step = {HEAD_STEP * fine, TAIL_STEP * fine},
+                           .step = {tuning.head_step * fine, tuning.tail_step * fine},
                            .sum = sum_all,
                            .user = &plan,
-                           .budget = w->f.visited + CHEAP * options->max_nodes};
+                           .budget = w->f.visited + tuning.cheap * options->max_nodes};
     plan.passes = &passes;
-    w->f.fibre.brief = true;
+    w->f.digits = STAIR_NINE_DIGITS;
     result.error = stair_passes_run(&passes, options, out);
-    w->f.fibre.brief = false;
+    w->f.digits = STAIR_ALL_DIGITS;
     result.converged = result.error <= options->precision;
     return result;
 }
+
+const stair_channel_rule stair_rule_layered = {
+    .name = "layered", .number = STAIR_RULE_LAYERED, .fits = fits, .evaluate = evaluate};

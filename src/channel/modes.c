@@ -15,33 +15,52 @@
 #include "channel/pilot.h"
 #include "core/matrix.h"
 
-#define DAMPINGS   8 /* trial steps per iteration: one group of lanes */
-#define ITERATIONS 24
-#define FULL_STEPS 14
-#define STRIDE     0.4  /* longest full step, in prior standard deviations */
-#define BENT       0.3  /* part of |x|^2 / 2 that bends of x may take away along a climb */
-#define FAINT      20.0 /* this far below the floor there is nothing to gain */
-#define CLOSE      0.1  /* a full step below this many standard deviations is the last */
-#define STARTS     48
-#define SCATTERED  10 /* starts from scattered points */
-#define RING       4  /* starts around each mode, on two circles */
+enum {
+    DAMPINGS = 8, /* trial steps per iteration: one group of lanes */
+    STARTS = 48   /* kept for climbs */
+};
+
+static const struct {
+    int iterations;  /* damped steps of one climb, */
+    int full_steps;  /* after so many full ones */
+    double stride;   /* longest full step, in prior standard deviations */
+    double bent;     /* part of |x|^2 / 2 that bends of x may take away along a climb */
+    double faint;    /* this far below the floor there is nothing to gain */
+    double close;    /* a full step below this many standard deviations is the last */
+    int scattered;   /* starts from scattered points */
+    int ring;        /* starts around each mode, on two circles */
+    double step;     /* of differences, in prior standard deviations */
+    double singular; /* determinant of two coordinates, relative, below which a step is none */
+} tuning = {.iterations = 24,
+            .full_steps = 14,
+            .stride = 0.4,
+            .bent = 0.3,
+            .faint = 20,
+            .close = 0.1,
+            .scattered = 10,
+            .ring = 4,
+            .step = 1e-5,
+            .singular = 1e-14};
 
 stair_status stair_modes_create(stair_context *context, const stair_integrand *f, stair_modes *modes)
 {
     const stair_model *model = f->fibre.model;
-    size_t most = (size_t)(model->info.output_noisy ? f->size : model->fibre_dim),
-           each = most + 2 * most * most;
+    size_t most = (size_t)stair_integrand_most(f), each = most + 2 * most * most;
     modes->count = 0;
     size_t rows = (size_t)f->size + (model->info.output_noisy ? (size_t)model->info.label_size : 0);
-    modes->memory =
-        malloc(sizeof(double) * (each * STAIR_MOST_MODES + 2 * most * STAIR_PILOT_MOST + most * rows + 1));
+    size_t before = each * STAIR_MOST_MODES + 2 * most * STAIR_PILOT_MOST + most * rows;
+    size_t starts = STARTS * (most + 2) + 1;
+    modes->memory = malloc(sizeof(double) * (before + 2 * most * most + starts));
     if (!modes->memory) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
     for (size_t k = 0; k < STAIR_MOST_MODES; k++) {
         modes->mode[k].u = modes->memory + each * k;
         modes->mode[k].precision = modes->mode[k].u + most;
         modes->mode[k].lower = modes->mode[k].precision + most * most;
         modes->mode[k].jacobian = modes->memory + each * STAIR_MOST_MODES + 2 * most * STAIR_PILOT_MOST;
+        modes->mode[k].scratch = modes->memory + before;
     }
+    modes->scratch = modes->memory + before;
+    modes->starts = modes->scratch + 2 * most * most;
     modes->pilot = modes->memory + each * STAIR_MOST_MODES;
     modes->pilot_t = modes->pilot + most * STAIR_PILOT_MOST;
     return STAIR_OK;
@@ -88,8 +107,8 @@ static void linearise(stair_integrand *f, stair_mode *mode, double *gradient)
     int dim = f->dim, rows = f->size + f->shape.residuals, batch = STAIR_BLOCK / 2 - 1;
     double step[STAIR_MAX_DIM], log_weight_slope[STAIR_MAX_DIM], bend[STAIR_MAX_DIM];
     double *jacobian = mode->jacobian;
-    double centre[STAIR_MAX_INDICES * STAIR_MAX_TOKENS + STAIR_MAX_TOKENS * STAIR_MAX_TOKENS];
-    for (int k = 0; k < dim; k++) step[k] = 1e-5 * stair_prior_scale(f, k);
+    double centre[STAIR_MAX_INDICES * STAIR_MAX_TOKENS + STAIR_MAX_LABEL];
+    for (int k = 0; k < dim; k++) step[k] = tuning.step * stair_prior_scale(f, k);
     for (int from = 0; from < dim; from += batch) {
         int many = dim - from < batch ? dim - from : batch, n = 1 + 2 * many;
         for (int k = 0; k < dim; k++)
@@ -125,17 +144,17 @@ static void linearise(stair_integrand *f, stair_mode *mode, double *gradient)
     }
 }
 
+/* matrix (dim, dim): scratch */
 static bool damped_step(int dim, const double *precision, const double *gradient, double damping,
-                        double *step)
+                        double *matrix, double *step)
 {
     if (dim == 2) { /* the usual case, in closed form */
         double a = precision[0] * (1 + damping), b = precision[1], c = precision[3] * (1 + damping),
                det = a * c - b * b;
         step[0] = -(c * gradient[0] - b * gradient[1]) / det;
         step[1] = -(a * gradient[1] - b * gradient[0]) / det;
-        return det > 1e-14 * a * c;
+        return det > tuning.singular * a * c;
     }
-    double matrix[STAIR_MAX_DIM * STAIR_MAX_DIM];
     for (int i = 0; i < dim; i++) {
         for (int j = 0; j < dim; j++)
             matrix[i * dim + j] = precision[i * dim + j] * (i == j ? 1 + damping : 1);
@@ -152,7 +171,7 @@ static bool improve(stair_integrand *f, stair_mode *mode, const double *gradient
     int dim = f->dim, best = -1;
     double steps[DAMPINGS][STAIR_MAX_DIM];
     for (int t = 0; t < DAMPINGS; t++) {
-        bool solved = damped_step(dim, mode->precision, gradient, dampings[t], steps[t]);
+        bool solved = damped_step(dim, mode->precision, gradient, dampings[t], mode->scratch, steps[t]);
         for (int k = 0; k < dim; k++)
             f->nodes.u[(size_t)k * STAIR_BLOCK + t] = mode->u[k] + (solved ? steps[t][k] : 0);
     }
@@ -167,14 +186,14 @@ static bool improve(stair_integrand *f, stair_mode *mode, const double *gradient
     for (int k = 0; k < dim; k++) mode->u[k] += steps[best][k];
     double length2 = 0;
     for (int k = 0; k < dim; k++) length2 -= steps[0][k] * gradient[k];
-    return !(length2 < CLOSE * CLOSE);
+    return !(length2 < tuning.close * tuning.close);
 }
 
 /* The Laplace approximation at mode->u; false when it is not a proper maximum. */
 static bool settle(stair_integrand *f, stair_mode *mode)
 {
     int dim = f->dim;
-    double covariance[STAIR_MAX_DIM * STAIR_MAX_DIM], factor[STAIR_MAX_DIM * STAIR_MAX_DIM], half_logdet;
+    double *covariance = mode->scratch, *factor = covariance + dim * dim, half_logdet;
     static const double tau = 6.283185307179586;
     if (!isfinite(mode->value)) return false;
     if (!stair_matrix_whiten(dim, mode->precision, factor, mode->lower, &half_logdet)) return false;
@@ -195,19 +214,19 @@ typedef enum { SETTLED, ASTRAY, HOPELESS } follow_end;
  * and by the part `bent` of the way from here, so that no bend of x will help. */
 static follow_end follow(stair_integrand *f, stair_mode *mode, double floor, double bent, double *gradient)
 {
-    for (int t = 0; t < FULL_STEPS; t++) {
+    for (int t = 0; t < tuning.full_steps; t++) {
         double step[STAIR_MAX_DIM], decrement = 0, length2 = 0;
         linearise(f, mode, gradient);
-        if (!damped_step(f->dim, mode->precision, gradient, 0, step)) return ASTRAY;
+        if (!damped_step(f->dim, mode->precision, gradient, 0, mode->scratch, step)) return ASTRAY;
         for (int k = 0; k < f->dim; k++) {
             double scaled = step[k] / stair_prior_scale(f, k);
             decrement -= step[k] * gradient[k];
             length2 += scaled * scaled;
         }
         if (!isfinite(length2)) return ASTRAY;
-        if (decrement < CLOSE * CLOSE) return SETTLED;
-        if (mode->value + 0.5 * decrement < floor - FAINT + bent * mode->value) return HOPELESS;
-        double shorten = length2 > STRIDE * STRIDE ? STRIDE / sqrt(length2) : 1;
+        if (decrement < tuning.close * tuning.close) return SETTLED;
+        if (mode->value + 0.5 * decrement < floor - tuning.faint + bent * mode->value) return HOPELESS;
+        double shorten = length2 > tuning.stride * tuning.stride ? tuning.stride / sqrt(length2) : 1;
         for (int k = 0; k < f->dim; k++) mode->u[k] += shorten * step[k];
     }
     return ASTRAY;
@@ -225,7 +244,7 @@ static bool climb(stair_integrand *f, const double *start, int sign, double floo
     bool lost = false;
     for (int k = 0; k < f->dim; k++) lost |= !isfinite(mode->u[k]);
     if (lost) memcpy(mode->u, start, sizeof(double) * (size_t)f->dim);
-    for (int t = 0; t < ITERATIONS; t++) {
+    for (int t = 0; t < tuning.iterations; t++) {
         linearise(f, mode, gradient);
         if (!improve(f, mode, gradient)) break;
     }
@@ -233,21 +252,25 @@ static bool climb(stair_integrand *f, const double *start, int sign, double floo
     return settle(f, mode);
 }
 
-typedef struct {
-    double t[STAIR_MAX_DIM], value;
-    int sign;
-} pilot_point;
+/* A start is a row of 2 + dim numbers: its value, its sign, and where it is, whitened. */
+enum { START_VALUE, START_SIGN, START_T };
+
+static double *start_at(const stair_modes *modes, int dim, int s)
+{
+    return modes->starts + (size_t)s * (size_t)(START_T + dim);
+}
 
 /* Inserts into a list of the best starts, dropping those close to a better one. */
-static void keep_start(pilot_point *starts, int *count, int dim, const double *t, double value, int sign,
+static void keep_start(stair_modes *modes, int *count, int dim, const double *t, double value, int sign,
                        double apart)
 {
     int place = *count;
     for (int s = 0; s < *count; s++) {
+        const double *start = start_at(modes, dim, s);
         double gap = 0;
-        for (int k = 0; k < dim; k++) gap += (starts[s].t[k] - t[k]) * (starts[s].t[k] - t[k]);
-        if (starts[s].sign == sign && gap < apart * apart) {
-            if (value <= starts[s].value) return;
+        for (int k = 0; k < dim; k++) gap += (start[START_T + k] - t[k]) * (start[START_T + k] - t[k]);
+        if (start[START_SIGN] == sign && gap < apart * apart) {
+            if (value <= start[START_VALUE]) return;
             place = s;
             break;
         }
@@ -255,13 +278,14 @@ static void keep_start(pilot_point *starts, int *count, int dim, const double *t
     if (place == STARTS) {
         place = 0;
         for (int s = 1; s < STARTS; s++)
-            if (starts[s].value < starts[place].value) place = s;
-        if (value <= starts[place].value) return;
+            if (start_at(modes, dim, s)[START_VALUE] < start_at(modes, dim, place)[START_VALUE]) place = s;
+        if (value <= start_at(modes, dim, place)[START_VALUE]) return;
     } else if (place == *count)
         ++*count;
-    memcpy(starts[place].t, t, sizeof(double) * (size_t)dim);
-    starts[place].value = value;
-    starts[place].sign = sign;
+    double *start = start_at(modes, dim, place);
+    start[START_VALUE] = value;
+    start[START_SIGN] = sign;
+    memcpy(start + START_T, t, sizeof(double) * (size_t)dim);
 }
 
 static bool is_local_top(int side, const double *value, int i, int j)
@@ -273,7 +297,7 @@ static bool is_local_top(int side, const double *value, int i, int j)
 }
 
 /* Two dimensions: local maxima of the grid. */
-static int grid_starts(stair_integrand *f, pilot_point *starts, stair_modes *modes)
+static int grid_starts(stair_integrand *f, stair_modes *modes)
 {
     int count = 0, side = modes->side;
     for (int s = 0; s < (f->shape.mirrored ? 2 : 1); s++)
@@ -281,12 +305,12 @@ static int grid_starts(stair_integrand *f, pilot_point *starts, stair_modes *mod
             if (is_local_top(side, modes->pilot_sign[s], i / side, i % side)) {
                 double t[2];
                 stair_pilot_point(2, modes->pilot_t, i, t);
-                keep_start(starts, &count, 2, t, modes->pilot_sign[s][i], s ? -1 : 1, 0.1);
+                keep_start(modes, &count, 2, t, modes->pilot_sign[s][i], s ? -1 : 1, 0.1);
             }
     return count;
 }
 
-static int scattered_starts(stair_integrand *f, pilot_point *starts, stair_modes *modes)
+static int scattered_starts(stair_integrand *f, stair_modes *modes)
 {
     int count = 0;
     stair_pilot_scatter(f, modes);
@@ -294,9 +318,9 @@ static int scattered_starts(stair_integrand *f, pilot_point *starts, stair_modes
         for (int s = 0; s < (f->shape.mirrored ? 2 : 1); s++) {
             double t[STAIR_MAX_DIM];
             stair_pilot_point(f->dim, modes->pilot_t, i, t);
-            keep_start(starts, &count, f->dim, t, modes->pilot_sign[s][i], s ? -1 : 1, 1.0);
+            keep_start(modes, &count, f->dim, t, modes->pilot_sign[s][i], s ? -1 : 1, 1.0);
         }
-    return count < SCATTERED ? count : SCATTERED;
+    return count < tuning.scattered ? count : tuning.scattered;
 }
 
 static bool known(const stair_modes *modes, int dim, const stair_mode *candidate)
@@ -340,11 +364,12 @@ static void try_start(stair_integrand *f, const double *u, int sign, double cuto
 /* Modes can lie closer to each other than the pilot is fine. */
 static void try_ring(stair_integrand *f, const stair_mode *mode, double cutoff, stair_modes *modes)
 {
-    for (int i = 0; i < 2 * RING; i++) {
-        double radius = i < RING ? 0.25 : 0.5, angle = 2 * M_PI * (i % RING + (i < RING ? 0 : 0.5)) / RING;
+    for (int i = 0; i < 2 * tuning.ring; i++) {
+        double radius = i < tuning.ring ? 0.25 : 0.5,
+               angle = 2 * M_PI * (i % tuning.ring + (i < tuning.ring ? 0 : 0.5)) / tuning.ring;
         double u[2] = {mode->u[0] + radius * stair_prior_scale(f, 0) * cos(angle),
                        mode->u[1] + radius * stair_prior_scale(f, 1) * sin(angle)};
-        try_start(f, u, mode->sign, cutoff, BENT, modes);
+        try_start(f, u, mode->sign, cutoff, tuning.bent, modes);
     }
 }
 
@@ -363,20 +388,20 @@ static void try_images(stair_integrand *f, const stair_mode *mode, double cutoff
 
 static int compare_starts(const void *a, const void *b)
 {
-    const pilot_point *x = a, *y = b;
-    return x->value > y->value ? -1 : x->value < y->value;
+    const double *x = a, *y = b;
+    return x[START_VALUE] > y[START_VALUE] ? -1 : x[START_VALUE] < y[START_VALUE];
 }
 
 static void climb_all(stair_integrand *f, double cutoff, stair_modes *modes)
 {
-    pilot_point starts[STARTS];
-    int count = stair_pilot_is_grid(f) ? grid_starts(f, starts, modes) : scattered_starts(f, starts, modes);
+    int count = stair_pilot_is_grid(f) ? grid_starts(f, modes) : scattered_starts(f, modes);
     modes->count = 0;
-    qsort(starts, (size_t)count, sizeof *starts, compare_starts);
+    qsort(modes->starts, (size_t)count, sizeof(double) * (size_t)(START_T + f->dim), compare_starts);
     for (int s = 0; s < count; s++) {
+        const double *start = start_at(modes, f->dim, s);
         double u[STAIR_MAX_DIM];
-        stair_prior_point(f, starts[s].t, u);
-        try_start(f, u, starts[s].sign, cutoff, BENT, modes);
+        stair_prior_point(f, start + START_T, u);
+        try_start(f, u, (int)start[START_SIGN], cutoff, tuning.bent, modes);
     }
     for (int k = 0, found = modes->count; k < found; k++) try_images(f, &modes->mode[k], cutoff, modes);
     rank_modes(modes, cutoff);
@@ -415,7 +440,7 @@ static bool has_hidden_mode(stair_integrand *f, double cutoff, stair_modes *mode
         return false; /* its mode is in the window, and below the floor */
     double start[STAIR_MAX_DIM];
     stair_pilot_point(f->dim, modes->pilot, best[weaker], start);
-    if (!climb(f, start, weaker ? -1 : 1, floor, BENT, mode)) return false;
+    if (!climb(f, start, weaker ? -1 : 1, floor, tuning.bent, mode)) return false;
     return mode->value - log(f->nodes.weight[0]) > floor;
 }
 

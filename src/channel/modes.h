@@ -5,21 +5,17 @@
 #include "channel/lattice_points.h"
 #include "channel/moments.h"
 
-#define STAIR_MOST_MODES 16
-
 typedef struct {
     double *u;         /* (dim) */
     double *precision; /* (dim, dim): J^T J at u */
     double *lower;     /* (dim, dim): Cholesky factor of its inverse */
     double *jacobian;  /* (dim, P*M + residuals): scratch, shared by all modes */
+    double *scratch;   /* (2, dim, dim), likewise */
     double value;      /* log of the integrand at u */
     double log_mass;   /* Laplace: value + log volume of the Gaussian */
     double share;      /* of the Laplace masses of all modes */
     int sign;          /* +1, or -1 for the mirror */
 } stair_mode;
-
-#define STAIR_PILOT      512  /* scattered points */
-#define STAIR_PILOT_MOST 1024 /* of a grid */
 
 typedef struct {
     int count;
@@ -32,6 +28,8 @@ typedef struct {
     double pilot_mass[STAIR_PILOT_MOST];    /* and the integrand itself */
     bool stiff; /* the integrand changes too fast for the pilot to have seen its shape */
     stair_mode mode[STAIR_MOST_MODES];
+    double *scratch; /* (2, dim, dim) */
+    double *starts;  /* of climbs: see modes.c */
     double *memory;
 } stair_modes;
 

@@ -9,6 +9,13 @@
 #include "core/isa.h"
 #include "core/matrix.h"
 
+static const struct {
+    double vanishing;    /* of its natural size: below this g counts as zero, as it is at omega = 0, */
+    double vanishing_dg; /* and so dg */
+    double rounding;     /* of a residual, relative: a few units in the last place */
+    double shell;        /* times exp(-cutoff), what one and two dimensions leave out beyond the last shell */
+} tuning = {.vanishing = 1e-9, .vanishing_dg = 1e-16, .rounding = 4e-16, .shell = 10};
+
 STAIR_HOT_TABLE(double, stair_block_energies,
                 (const stair_channel_shape *s, int n, const stair_nodes *nodes));
 STAIR_HOT_TABLE(void, stair_block_add,
@@ -46,7 +53,7 @@ stair_status stair_integrand_create(stair_context *context, const stair_model *m
     int residuals = model->info.output_noisy ? model->info.label_size : 0;
     f->size = size;
     f->count = 1 + size + size * (size + 1) / 2;
-    size_t small = (size_t)(2 * p * p + 4 * size), block = STAIR_BLOCK;
+    size_t small = (size_t)(3 * p * p + 4 * size), block = STAIR_BLOCK;
     size_t doubles = (small + 7) / 8 * 8 +
                      block * (size_t)(2 * STAIR_MAX_DIM + size + residuals + 2 * size + 3) +
                      8 * (size_t)(f->count + 4 * size);
@@ -72,6 +79,7 @@ stair_status stair_integrand_create(stair_context *context, const stair_model *m
     f->origin = f->offset + size;
     f->shift = f->origin + size;
     f->mean = f->shift + size;
+    f->variance = f->mean + size;
     f->shape = (stair_channel_shape){
         .rows = p, .tokens = m, .whiten = f->whiten, .offset = f->offset, .shift = f->shift};
     return STAIR_OK;
@@ -84,10 +92,15 @@ void stair_integrand_destroy(stair_integrand *f)
     stair_fibre_destroy(&f->fibre);
 }
 
+int stair_integrand_most(const stair_integrand *f)
+{
+    return f->fibre.model->info.output_noisy ? f->size : f->fibre.model->fibre_dim;
+}
+
 bool stair_integrand_set(stair_integrand *f, const double *omega, const double *cov)
 {
     int p = f->shape.rows, m = f->shape.tokens;
-    double v[STAIR_MAX_INDICES * STAIR_MAX_INDICES], prenoise = f->fibre.model->info.prenoise;
+    double *v = f->variance, prenoise = f->fibre.model->info.prenoise;
     for (int i = 0; i < p * p; i++) v[i] = cov[i] + (i % (p + 1) ? 0 : prenoise);
     if (!stair_matrix_whiten(p, v, f->lower, f->whiten, &f->half_logdet)) return false;
     for (int i = 0; i < p; i++)
@@ -106,6 +119,7 @@ bool stair_integrand_set(stair_integrand *f, const double *omega, const double *
     f->shape.mirrored = f->fibre.mirrored;
     f->dim = f->fibre.dim;
     f->chart = 0;
+    f->digits = STAIR_ALL_DIGITS;
     memset(f->origin, 0, sizeof(double) * (size_t)f->size);
     return true;
 }
@@ -120,7 +134,7 @@ static void map_nodes(stair_integrand *f, int n)
                                              f->nodes.at + row);
     }
     f->visited += n;
-    stair_fibre_map(&f->fibre, f->chart, n, f->nodes.at, f->nodes.z, f->nodes.weight);
+    stair_fibre_map_to(&f->fibre, f->chart, f->digits, n, f->nodes.at, f->nodes.z, f->nodes.weight);
 }
 
 double stair_integrand_energies(stair_integrand *f, int n)
@@ -259,8 +273,6 @@ void stair_posterior_copy(const stair_integrand *f, const stair_posterior *from,
     memcpy(to->dg, from->dg, sizeof(double) * (size_t)(f->size * f->size));
 }
 
-#define VANISHING 1e-9 /* of its natural size: below this g counts as zero, as it is at omega = 0 */
-
 typedef struct {
     double g, dg; /* Frobenius norms; the natural ones where they vanish */
     double natural_g, natural_dg;
@@ -288,8 +300,9 @@ static posterior_size measure(const stair_integrand *f, const stair_posterior *o
     posterior_size s = {.natural_g = sqrt(precision), .natural_dg = precision};
     s.g = norm(size, out->g, NULL);
     s.dg = norm(size * size, out->dg, NULL);
-    if (s.g < VANISHING * s.natural_g) s.g = s.natural_g; /* zero by symmetry: no relative error to chase */
-    s.dg = fmax(s.dg, 1e-16 * s.natural_dg);
+    if (s.g < tuning.vanishing * s.natural_g)
+        s.g = s.natural_g; /* zero by symmetry: no relative error to chase */
+    s.dg = fmax(s.dg, tuning.vanishing_dg * s.natural_dg);
     return s;
 }
 
@@ -306,13 +319,13 @@ double stair_integrand_rounding(const stair_integrand *f)
     for (int i = 0; i < f->size; i++) largest = fmax(largest, fabs(f->shift[i]));
     for (int i = free * p; i < p * p; i++)
         steep += f->whiten[i] * f->whiten[i]; /* the free rows cancel nothing */
-    return 4e-16 * (1 + sqrt(steep) + 2 * largest);
+    return tuning.rounding * (1 + sqrt(steep) + 2 * largest);
 }
 
 double stair_posterior_truncation(const stair_integrand *f, const stair_posterior *out, double cutoff)
 {
     /* part of E|x|^2 beyond the last shell, of a Gaussian in as many dimensions */
-    double shells = f->dim > 2 ? 1 + cutoff + 0.5 * cutoff * cutoff : 10;
+    double shells = f->dim > 2 ? 1 + cutoff + 0.5 * cutoff * cutoff : tuning.shell;
     return shells * exp(-cutoff) * stair_posterior_sensitivity(f, out);
 }
 

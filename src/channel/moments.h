@@ -40,10 +40,12 @@ typedef struct {
     stair_fibre fibre;
     stair_channel_shape shape;
     int chart;
+    stair_digits digits;                      /* of the map, that the rule is content with */
     int dim, size;                            /* coordinates; P*M */
     int count;                                /* numbers in a stair_moments: 1 + size + size (size + 1) / 2 */
     double *whiten, *offset, *lower, *origin; /* (P,P) (P*M) (P,P) (P*M) */
     double *shift, *mean;                     /* (P*M) (P*M): as in the shape; omega */
+    double *variance;                         /* (P,P): V with prenoise */
     double half_logdet;
     double *lanes;                 /* accumulators of the kernel, stair_isa_lanes() per sum, */
     struct stair_moments *pending; /* not yet added to these moments */
@@ -58,6 +60,9 @@ typedef struct stair_moments {
 
 stair_status stair_integrand_create(stair_context *context, const stair_model *model, stair_integrand *f);
 void stair_integrand_destroy(stair_integrand *f);
+
+/* The most coordinates that any sample of its model has. */
+int stair_integrand_most(const stair_integrand *f);
 
 /* Sets omega (P, M) and V (P, P); prenoise is added here. False when V is not positive definite. */
 bool stair_integrand_set(stair_integrand *f, const double *omega, const double *cov);

@@ -3,11 +3,13 @@
 #include "core/lanes.h"
 #include "channel/moments.h"
 
+static const struct {
+    double faint; /* nodes this far below the threshold of visibility are not worth adding */
+} tuning = {.faint = 4};
+
 double STAIR_HOT(stair_block_energies)(const stair_channel_shape *s, int n, const stair_nodes *nodes);
 void STAIR_HOT(stair_block_add)(const stair_channel_shape *s, int n, const stair_nodes *nodes,
                                 const double *bias, double top, const double *origin, double *accumulators);
-
-#define FAINT 4.0 /* nodes this far below the threshold of visibility are not worth adding */
 
 #define ROW(array, k) ((array) + (size_t)(k)*STAIR_BLOCK + at)
 
@@ -171,8 +173,8 @@ LANES_INLINE int accumulate(const stair_channel_shape *s, const int rows, const 
         }
         lanes high = s->mirrored ? lanes_max(plus, minus) : plus;
         if (lanes_any(high > threshold)) last = at + LANES - 1 < n ? at + LANES - 1 : n - 1;
-        int up_counts = lanes_any(plus > threshold - FAINT),
-            down_counts = s->mirrored && lanes_any(minus > threshold - FAINT);
+        int up_counts = lanes_any(plus > threshold - tuning.faint),
+            down_counts = s->mirrored && lanes_any(minus > threshold - tuning.faint);
         if (!up_counts && !down_counts) continue;
         if (!up_counts || !down_counts) {
             lanes w = weight * lanes_exp((up_counts ? plus : minus) - top), weighted[6];

@@ -1,9 +1,9 @@
 /* Iterated adaptive Gauss-Kronrod integration in two coordinates.
  *
  * For what a lattice cannot follow: ridges far thinner than they are long, modes that touch, and
- * integrands with a hole where the mixing is singular.  The outer direction comes from the fibre
- * (ridges are graphs over it).  On each inner line a scan finds the basins of the smooth distance
- * |x|^2, Gauss-Newton finds the peaks and their widths, and panels are laid around them; so a peak
+ * integrands with a hole where the mixing is singular.  The outer direction is one that the model
+ * knows, if any (ridges are graphs over it).  On each inner line a scan finds the basins of the smooth
+ * distance |x|^2, Gauss-Newton finds the peaks and their widths, and panels are laid around them; so a peak
  * of width 1e-6 costs no more than one of width 1.
  *
  * Panels are halved where Kronrod and Gauss sums differ, in both directions, until the sum of the
@@ -15,13 +15,34 @@
 
 #include "channel/rules.h"
 
-#define SCAN  32 /* points of the first look at a line */
-#define PEAKS 6
-#define HOPELESS                                                                                             \
-    20.0               /* below the cut, and by a good part of where it starts: then no bend of x will help  \
-                        */
-#define LINE_MOST  256 /* panels of a line */
-#define OUTER_MOST 400 /* panels of the outer integral */
+enum {
+    SCAN = 32,        /* points of the first look at a line */
+    PEAKS = 6,        /* most of one line */
+    LINE_MOST = 256,  /* panels of a line */
+    OUTER_MOST = 400, /* panels of the outer integral */
+    TRIALS = 8,       /* shortened steps tried at once, one group of lanes */
+    CLIMB = 12        /* steps of the climb to a peak */
+};
+
+static const struct {
+    double hopeless;      /* below the cut, and by a part of where a climb starts: no bend of x will help */
+    double hopeless_part; /* that part */
+    double beyond;        /* added to the cutoff, since panels end where a lattice would go on */
+    double step;          /* of differences along a line, in eighths of its reach */
+    double close;         /* a step below this part of a peak's width is the last */
+    double shorten;       /* a step that does not climb is made so much shorter, again and again */
+    double line_share;    /* part of the error that lines may use up */
+    double panel_share;   /* part of a line's tolerance that one panel may */
+    double noise;         /* least on y: measured on 2 000 samples of one layer at 1e-6, docs/channel.md */
+} tuning = {.hopeless = 20,
+            .hopeless_part = 0.3,
+            .beyond = 5,
+            .step = 1e-5,
+            .close = 0.1,
+            .shorten = 0.25,
+            .line_share = 0.25,
+            .panel_share = 0.3,
+            .noise = 0.003};
 
 /* Gauss-Kronrod 7-15 on [-1, 1]: nodes, Kronrod weights, Gauss weights (0 where not a Gauss node). */
 static const double gk_node[15] = {-0.991455371120812639206854697526329, -0.949107912342758524526189684047851,
@@ -53,6 +74,7 @@ typedef struct {
     double cutoff, spread;      /* in the exponent, and in standard deviations of a Gaussian */
     double line_tolerance;      /* absolute, per line, in units of exp(top) */
     double centre[2], reach[2]; /* outer, inner: ranges centre +- reach */
+    double axis[2];             /* the outer direction, of unit length */
     int64_t budget;
 } nested_plan;
 
@@ -62,7 +84,7 @@ typedef struct {
 
 static void point(const nested_plan *plan, double outer, double inner, int i)
 {
-    const double *axis = plan->w->f.fibre.outer;
+    const double *axis = plan->axis;
     plan->w->f.nodes.u[i] = outer * axis[0] - inner * axis[1];
     plan->w->f.nodes.u[STAIR_BLOCK + i] = outer * axis[1] + inner * axis[0];
 }
@@ -86,7 +108,7 @@ static double look_at(const nested_plan *plan, double outer, double at, int sign
 {
     stair_integrand *f = &plan->w->f;
     int free = f->shape.free_rows * f->shape.tokens;
-    double step = 1e-5 * plan->reach[1] / 8;
+    double step = tuning.step * plan->reach[1] / 8;
     *slope = *bend = 0;
     point(plan, outer, at, 0);
     point(plan, outer, at + step, 1);
@@ -105,13 +127,13 @@ static double look_at(const nested_plan *plan, double outer, double at, int sign
 static double shortened(const nested_plan *plan, double outer, double at, double move, int sign, double value)
 {
     stair_integrand *f = &plan->w->f;
-    double trial[8], best = at;
-    for (int k = 0; k < 8; k++, move *= 0.25) {
+    double trial[TRIALS], best = at;
+    for (int k = 0; k < TRIALS; k++, move *= tuning.shorten) {
         trial[k] = at + move;
         point(plan, outer, trial[k], k);
     }
-    stair_integrand_energies(f, 8);
-    for (int k = 0; k < 8; k++) {
+    stair_integrand_energies(f, TRIALS);
+    for (int k = 0; k < TRIALS; k++) {
         double here = (sign > 0 ? f->nodes.plus[k] : f->nodes.minus[k]) + log(f->nodes.weight[k]);
         if (here > value) {
             value = here;
@@ -127,10 +149,10 @@ static peak refine_peak(const nested_plan *plan, double outer, double start, dou
 {
     peak best = {.at = start, .width = bracket, .value = -INFINITY};
     double next = start, last = 0;
-    for (int t = 0; t < 12; t++) {
+    for (int t = 0; t < CLIMB; t++) {
         double slope, bend, value = look_at(plan, outer, next, sign, &slope, &bend);
         if (t && !(value > best.value)) {
-            next = shortened(plan, outer, best.at, 0.25 * (next - best.at), sign, best.value);
+            next = shortened(plan, outer, best.at, tuning.shorten * (next - best.at), sign, best.value);
             if (next == best.at) break;
             value = look_at(plan, outer, next, sign, &slope, &bend);
         }
@@ -139,9 +161,11 @@ static peak refine_peak(const nested_plan *plan, double outer, double start, dou
         best.value = value;
         if (!(bend > 0)) break;
         best.width = 1 / sqrt(bend);
-        if (value + 0.5 * slope * slope / bend < plan->top - plan->cutoff - HOPELESS + 0.3 * value) break;
+        if (value + 0.5 * slope * slope / bend <
+            plan->top - plan->cutoff - tuning.hopeless + tuning.hopeless_part * value)
+            break;
         double move = fmax(-bracket, fmin(bracket, -slope / bend));
-        if (fabs(move) < 0.1 * best.width || (t && fabs(last) < 0.1 * best.width)) break;
+        if (fabs(move) < tuning.close * best.width || (t && fabs(last) < tuning.close * best.width)) break;
         next = best.at + move;
     }
     return best;
@@ -284,7 +308,7 @@ static double integrate_line(const nested_plan *plan, double outer, stair_moment
         measure_panels(plan, outer, many, batch, mass);
         for (int k = 0; k < many; k++) {
             double length = batch[k].high - batch[k].low;
-            double allowed = fmax(plan->line_tolerance * 0.3, 1e-15 * batch[k].mass);
+            double allowed = fmax(plan->line_tolerance * tuning.panel_share, 1e-15 * batch[k].mass);
             accepted[k] = batch[k].error <= allowed || length < 1e-13 * (high - low) ||
                           waiting + 2 * (many - k) + 2 > LINE_MOST || plan->w->f.visited > plan->budget;
             if (accepted[k]) error += batch[k].error;
@@ -345,12 +369,14 @@ static void set_plan(stair_worker *w, const stair_channel_options *options, nest
     double best = -INFINITY, scale = f->lower[0]; /* one free row: its standard deviation */
     for (int k = 0; k < w->modes.count; k++) best = fmax(best, w->modes.mode[k].value);
     plan->w = w;
+    stair_fibre_ridges(&f->fibre, plan->axis);
     plan->top = best;
-    plan->cutoff = options->cutoff - log(options->precision) + 5;
+    plan->cutoff = options->cutoff - log(options->precision) + tuning.beyond;
     plan->spread = sqrt(2 * plan->cutoff);
     plan->centre[0] = plan->centre[1] = 0;
     plan->reach[0] = plan->reach[1] = sqrt(2 * (plan->cutoff + fmax(0, -best))) * scale;
-    plan->line_tolerance = 0.25 * options->precision * exp(mode->log_mass - plan->top) / (2 * plan->reach[0]);
+    plan->line_tolerance =
+        tuning.line_share * options->precision * exp(mode->log_mass - plan->top) / (2 * plan->reach[0]);
 }
 
 static int outer_breaks(const nested_plan *plan, double *breaks)
@@ -359,7 +385,7 @@ static int outer_breaks(const nested_plan *plan, double *breaks)
     double at[STAIR_MOST_MODES], width[STAIR_MOST_MODES];
     for (int k = 0; k < w->modes.count; k++) {
         const stair_mode *mode = &w->modes.mode[k];
-        const double *axis = w->f.fibre.outer;
+        const double *axis = plan->axis;
         double variance = 0;
         at[k] = mode->u[0] * axis[0] + mode->u[1] * axis[1];
         for (int i = 0; i < 2; i++) {
@@ -409,25 +435,33 @@ static double integrate(const nested_plan *plan, double precision, double *memor
     }
 }
 
-stair_rule_result stair_rule_nested(stair_worker *w, const stair_channel_options *options,
-                                    stair_posterior *out)
+/* With noise on y only where there is enough of it for the errors to be what they are said to be. */
+static bool fits(const stair_integrand *f, bool forced)
+{
+    (void)forced;
+    return stair_rule_euclidean(f) && f->dim == 2 && stair_rule_noise(f) >= tuning.noise;
+}
+
+static stair_rule_result evaluate(stair_worker *w, const stair_channel_options *options, stair_posterior *out)
 {
     stair_rule_result result = {.error = INFINITY};
     stair_integrand *f = &w->f;
     stair_channel_options goal = *options;
     nested_plan plan = {.budget = f->visited + options->max_nodes};
-    double *memory = malloc(sizeof(double) * (size_t)f->count * (OUTER_MOST + 1));
-    if (!memory) return result;
+    if (!w->panels) w->panels = malloc(sizeof(double) * (size_t)f->count * (OUTER_MOST + 1));
+    if (!w->panels) return result;
     do {
         stair_modes_find(f, goal.cutoff - log(goal.precision), &w->modes);
         if (!w->modes.count) break;
         stair_rule_origin(w);
         set_plan(w, &goal, &plan);
-        double error = integrate(&plan, 0.5 * goal.precision, memory);
+        double error = integrate(&plan, 0.5 * goal.precision, w->panels);
         stair_moments_finish(f, &w->total, out);
         result.error =
             error * stair_posterior_sensitivity(f, out) + stair_posterior_truncation(f, out, plan.cutoff);
     } while (!stair_rule_accept(f, options, out, &goal, &result));
-    free(memory);
     return result;
 }
+
+const stair_channel_rule stair_rule_nested = {
+    .name = "nested", .number = STAIR_RULE_NESTED, .fits = fits, .evaluate = evaluate};

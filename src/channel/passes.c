@@ -4,20 +4,41 @@
 #include <math.h>
 #include <string.h>
 
-#define DEFICIT   6.0  /* first guess how far the largest exponent is below zero */
-#define LEAST     1.2  /* ratio of the steps of two passes */
-#define MOST      1.6  /* of two lattices, where the number of nodes grows with its fourth power, */
-#define MOST_ONE  1.6  /* and of one */
-#define TRUST     3.0  /* of what is allowed: a likely error this small is checked by a coarser pass */
-#define SPARE     0.8  /* of what is allowed that the next pass aims at */
-#define BY_HALVES 0.5  /* error of one pass, by the difference of its halves */
-#define BY_ODD    0.1  /* and the squares of those of even and odd nodes of each lattice */
-#define ROUGH     0.9  /* most of an error that is left by the next pass */
-#define LESSER    0.4  /* a lattice that much better than the other is refined no more than it must */
-#define CUT       0.6  /* of the worst case that lattices leave out beyond the cutoff */
-#define LEFT      27.0 /* times exp(-cutoff) of the precision, for that: 0.3 by default */
-#define COARSE    3e-3 /* precision beyond which no more is left out */
-#define WORST     4.0  /* sensitivity that the first cutoff allows for */
+static const struct {
+    double deficit; /* first guess how far the largest exponent is below zero */
+    double least;   /* ratio of the steps of two passes, */
+    double most; /* and the most: of two lattices, where the number of nodes grows with its fourth power, */
+    double most_one;   /* and of one */
+    double trust;      /* of what is allowed: a likely error this small is checked by a coarser pass */
+    double spare;      /* of what is allowed that the next pass aims at */
+    double by_halves;  /* error of one pass, by the difference of its halves, */
+    double by_odd;     /* and the squares of those of even and odd nodes of each lattice */
+    double likely;     /* part of the difference of halves that is the usual error of two lattices */
+    double rough;      /* most of an error that is left by the next pass */
+    double lesser;     /* a lattice that much better than the other is refined no more than it must */
+    double cut;        /* of the worst case that lattices leave out beyond the cutoff */
+    double left;       /* times exp(-cutoff) of the precision, for that: 0.3 by default */
+    double coarse;     /* precision beyond which no more is left out */
+    double worst;      /* sensitivity that the first cutoff allows for */
+    double nine;       /* error of an exponent for each unit of the offset, where a map has nine digits, */
+    double nine_share; /* and the part of the precision that it may take */
+} tuning = {.deficit = 6,
+            .least = 1.2,
+            .most = 1.6,
+            .most_one = 1.6,
+            .trust = 3,
+            .spare = 0.8,
+            .by_halves = 0.5,
+            .by_odd = 0.1,
+            .likely = 0.15,
+            .rough = 0.9,
+            .lesser = 0.4,
+            .cut = 0.6,
+            .left = 27,
+            .coarse = 3e-3,
+            .worst = 4,
+            .nine = 1e-9,
+            .nine_share = 0.02};
 
 double stair_passes_left(const stair_passes *p, double energy)
 {
@@ -109,14 +130,15 @@ static pass_view look_at(const stair_passes *p, stair_posterior *out)
 /* The alias of one pass: a bound of what was seen, several times what is usual. */
 static double alias_at_once(const pass_view *view)
 {
-    return BY_HALVES * view->halves + BY_ODD * (view->odd[0] * view->odd[0] + view->odd[1] * view->odd[1]);
+    return tuning.by_halves * view->halves +
+           tuning.by_odd * (view->odd[0] * view->odd[0] + view->odd[1] * view->odd[1]);
 }
 
 /* A likely error of one pass.  In two dimensions the dual vectors that are left are sqrt 2 longer than those
  * of the halves; in four some of them couple head and tail, and fall off no faster. */
 static double likely_at_once(const stair_passes *p, const pass_view *view)
 {
-    return p->lattices == 1 ? pow(view->halves, M_SQRT2) : 0.15 * view->halves;
+    return p->lattices == 1 ? pow(view->halves, M_SQRT2) : tuning.likely * view->halves;
 }
 
 /* The error e^ratio at a step that is `ratio` times shorter than one where it was e, from the change e -
@@ -136,8 +158,8 @@ static double error_after(double change, double ratio)
 static double alias_by_change(double change, const pass_view *before, const pass_view *view, int lattices,
                               const double *ratio)
 {
-    double most = fmax(before->odd[0], before->odd[1]), rest = fmin(view->halves / before->halves, ROUGH),
-           share[2] = {1, 1};
+    double most = fmax(before->odd[0], before->odd[1]),
+           rest = fmin(view->halves / before->halves, tuning.rough), share[2] = {1, 1};
     for (int k = 0; k < lattices && lattices > 1; k++) share[k] = sqrt(before->odd[k] / most);
     double alias = change * rest / (1 - rest);
     for (int k = 0; k < lattices; k++) alias = fmax(alias, error_after(change * share[k], ratio[k]));
@@ -164,35 +186,36 @@ static double largest_offset(const stair_integrand *f)
     return largest;
 }
 
-#define SHORT                                                                                                \
-    1e-9 /* error of an exponent for each unit of the offset, where layers are evaluated with short exps */
-
-bool stair_passes_brief(const stair_integrand *f, double precision)
+stair_digits stair_passes_digits(const stair_integrand *f, double precision)
 {
-    return SHORT * largest_offset(f) < 0.02 * precision;
+    bool nine = tuning.nine * largest_offset(f) < tuning.nine_share * precision;
+    return nine ? STAIR_NINE_DIGITS : STAIR_ALL_DIGITS;
 }
 
 /* Of short exps, and of an exponent that may have been a polynomial beginning with squares of the offset. */
 static double rounding(const stair_integrand *f)
 {
     double largest = largest_offset(f);
-    return (f->fibre.brief ? SHORT * largest : 0) + 1e-15 * largest * largest;
+    return (f->digits == STAIR_NINE_DIGITS ? tuning.nine * largest : 0) + 1e-15 * largest * largest;
 }
 
 /* How much may be left out: it has a common sign, and would add up in averages over samples that are coarse
  * one by one. */
 static double left_out(const stair_channel_options *options)
 {
-    return LEFT * exp(-options->cutoff) * options->precision / (1 + options->precision / COARSE);
+    return tuning.left * exp(-options->cutoff) * options->precision /
+           (1 + options->precision / tuning.coarse);
 }
 
 /* Ratios by which the steps shrink for the next pass. */
 static void choose_ratios(const stair_passes *p, const pass_view *view, double likely, double allowed,
                           double *ratio)
 {
-    double most = p->lattices == 1 ? MOST_ONE : MOST;
-    double wanted = likely < 0.5 ? fmin(fmax(log(SPARE * allowed) / log(likely), LEAST), most) : most;
-    for (int k = 0; k < 2; k++) ratio[k] = view->odd[k] >= LESSER * view->odd[1 - k] ? wanted : LEAST;
+    double most = p->lattices == 1 ? tuning.most_one : tuning.most;
+    double wanted =
+        likely < 0.5 ? fmin(fmax(log(tuning.spare * allowed) / log(likely), tuning.least), most) : most;
+    for (int k = 0; k < 2; k++)
+        ratio[k] = view->odd[k] >= tuning.lesser * view->odd[1 - k] ? wanted : tuning.least;
 }
 
 double stair_passes_run(stair_passes *p, const stair_channel_options *options, stair_posterior *out)
@@ -203,27 +226,27 @@ double stair_passes_run(stair_passes *p, const stair_channel_options *options, s
     double error = INFINITY, ratio[2], left = left_out(options);
     bool checked = false;
     for (int k = 0; k < STAIR_PARTS; k++) p->part[k].sum = p->sums[k];
-    p->floor = -DEFICIT;
-    p->cutoff = cutoff_for(p->lattices, left / (CUT * WORST));
+    p->floor = -tuning.deficit;
+    p->cutoff = cutoff_for(p->lattices, left / (tuning.cut * tuning.worst));
     if (!pass_over(p)) return error;
     fine = look_at(p, out);
     double alias = p->lattices == 1 ? 1 : alias_at_once(&fine), likely = likely_at_once(p, &fine);
     for (int pass = 1;; pass++) {
         double sensitivity = stair_posterior_sensitivity(f, out);
-        double truncation = sensitivity * (CUT * beyond(p->lattices, p->cutoff) + rounding(f));
+        double truncation = sensitivity * (tuning.cut * beyond(p->lattices, p->cutoff) + rounding(f));
         double allowed = fmax(options->precision - truncation, truncation);
         error = alias + truncation;
         if (alias <= allowed && (truncation <= options->precision || pass > 1)) return error;
-        if (!checked && likely <= TRUST * allowed &&
+        if (!checked && likely <= tuning.trust * allowed &&
             truncation <= options->precision) { /* only a proof is missing */
-            ratio[0] = ratio[1] = LEAST;
+            ratio[0] = ratio[1] = tuning.least;
             for (int k = 0; k < 2; k++) p->step[k] *= ratio[k];
             if (!pass_over(p)) return error;
             coarse = look_at(p, &w->coarse);
             for (int k = 0; k < 2; k++) p->step[k] /= ratio[k];
             checked = true;
         } else {
-            p->cutoff = cutoff_for(p->lattices, left / (CUT * sensitivity));
+            p->cutoff = cutoff_for(p->lattices, left / (tuning.cut * sensitivity));
             choose_ratios(p, &fine, likely, allowed, ratio);
             for (int k = 0; k < 2; k++) p->step[k] /= ratio[k];
             if (!pass_over(p)) return error;

@@ -39,8 +39,8 @@ typedef struct stair_passes {
 /* How much of the cutoff is left at this exponent. */
 double stair_passes_left(const stair_passes *passes, double energy);
 
-/* Whether exps to nine digits are good enough. */
-bool stair_passes_brief(const stair_integrand *f, double precision);
+/* The digits of a map that are good enough. */
+stair_digits stair_passes_digits(const stair_integrand *f, double precision);
 
 /* Error of the last pass, whose posterior is in `out`; infinite when there was none. */
 double stair_passes_run(stair_passes *passes, const stair_channel_options *options, stair_posterior *out);

@@ -11,19 +11,29 @@
 #include "core/matrix.h"
 #include "core/qmc.h"
 
-#define PILOT_SIDES                                                                                          \
-    {                                                                                                        \
-        12, 22, 32                                                                                           \
-    }                   /* of the grids, until one is fine enough */
-#define PILOT_SPAN 6.82 /* the side, in prior standard deviations */
-#define WIDE       1.2  /* scattered points are drawn this much wider than the prior */
-#define ENOUGH     40.0 /* effective number of them that tells the shape of the integrand */
-#define ROUNDS     6    /* of points that follow the integrand, */
-#define SPREAD     1.2  /* each drawn this much wider than the last ones tell */
-#define FAR        4.5  /* |x| that no typical sample has at its best */
-#define STIFF      3.5  /* change of |x| between neighbours of the pilot above which it does not */
-#define STIFF_FINE 2.2  /* the same on the fine grid, where more is asked than */
-#define LOOSE      12.0 /* this cutoff */
+static const struct {
+    int sides[3];      /* of the grids, until one is fine enough */
+    double span;       /* the side, in prior standard deviations */
+    double wide;       /* scattered points are drawn this much wider than the prior, */
+    double wide_aux;   /* and on coordinates without a prior so wide */
+    double enough;     /* effective number of them that tells the shape of the integrand */
+    int rounds;        /* of points that follow the integrand, */
+    double spread;     /* each drawn this much wider than the last ones tell */
+    double far;        /* |x| that no typical sample has at its best */
+    double stiff;      /* change of |x| between neighbours of the pilot above which it does not, */
+    double stiff_fine; /* and on the fine grid, where more is asked than */
+    double loose;      /* this cutoff */
+} tuning = {.sides = {12, 22, 32},
+            .span = 6.82,
+            .wide = 1.2,
+            .wide_aux = 0.7,
+            .enough = 40,
+            .rounds = 6,
+            .spread = 1.2,
+            .far = 4.5,
+            .stiff = 3.5,
+            .stiff_fine = 2.2,
+            .loose = 12};
 
 STAIR_HOT_TABLE(void, stair_pilot_change,
                 (int side, const double *length, double far, double *change, double *least));
@@ -60,7 +70,7 @@ static void evaluate_pilot(stair_integrand *f, int n, stair_modes *modes)
 {
     int dim = f->dim;
     double *plus = modes->pilot_sign[0], *minus = modes->pilot_sign[1];
-    double centre[STAIR_MAX_DIM], matrix[STAIR_MAX_DIM * STAIR_MAX_DIM], unit[STAIR_MAX_DIM] = {0};
+    double centre[STAIR_MAX_DIM], unit[STAIR_MAX_DIM] = {0}, *matrix = modes->scratch;
     modes->pilots = n;
     stair_prior_point(f, unit, centre);
     for (int k = 0; k < dim; k++) { /* the prior is affine in t */
@@ -106,15 +116,15 @@ static bool pilot_is_stiff(int side, const stair_modes *modes, bool mirrored, do
     for (int i = 0; i < 16; i++) length[side * side + i] = 0; /* read, not used */
     for (int s = 0; s < (mirrored ? 2 : 1); s++) {
         for (int i = 0; i < side * side; i++) length[i] = sqrt(-2 * modes->pilot_sign[s][i]);
-        stair_pilot_change_table[stair_isa()](side, length, 2 * FAR, &change, &least);
+        stair_pilot_change_table[stair_isa()](side, length, 2 * tuning.far, &change, &least);
     }
-    return change > most || least > FAR;
+    return change > most || least > tuning.far;
 }
 
 static void evaluate_grid(stair_integrand *f, int side, stair_modes *modes)
 {
     modes->side = side;
-    double step = PILOT_SPAN / (side - 1), *t = modes->pilot_t;
+    double step = tuning.span / (side - 1), *t = modes->pilot_t;
     for (int i = 0; i < side; i++)
         for (int j = 0; j < side; j++) {
             t[i * side + j] = (i - 0.5 * (side - 1)) * step;
@@ -131,9 +141,10 @@ void stair_pilot_scatter(stair_integrand *f, stair_modes *modes)
     const double *normal = stair_qmc_normals(dim); /* (dim, STAIR_QMC_TABLE) */
     for (int i = 0; i < STAIR_PILOT; i++)
         for (int k = 0; k < dim; k++)
-            t[k * STAIR_PILOT_MOST + i] =
-                i == 0 || !normal ? 0
-                                  : (k < free ? WIDE : 0.7) * normal[(size_t)k * STAIR_QMC_TABLE + (size_t)i];
+            t[k * STAIR_PILOT_MOST + i] = i == 0 || !normal
+                                              ? 0
+                                              : (k < free ? tuning.wide : tuning.wide_aux) *
+                                                    normal[(size_t)k * STAIR_QMC_TABLE + (size_t)i];
     evaluate_pilot(f, STAIR_PILOT, modes);
 }
 
@@ -155,7 +166,7 @@ static double temper(const double *lw, double top)
     double low = 0, high = 1;
     for (int k = 0; k < 20; k++) {
         double middle = 0.5 * (low + high);
-        *(effective(lw, top, middle) > ENOUGH ? &low : &high) = middle;
+        *(effective(lw, top, middle) > tuning.enough ? &low : &high) = middle;
     }
     return low;
 }
@@ -168,8 +179,8 @@ static bool follow_pilot(stair_integrand *f, stair_modes *modes)
     double mean[4] = {0}, lower[16] = {0}, lw[STAIR_PILOT];
     const double *normal = stair_qmc_normals(dim); /* (dim, STAIR_QMC_TABLE) */
     if (!normal) return false;
-    for (int k = 0; k < dim; k++) lower[k * (dim + 1)] = WIDE;
-    for (int round = 0; round < ROUNDS; round++) {
+    for (int k = 0; k < dim; k++) lower[k * (dim + 1)] = tuning.wide;
+    for (int round = 0; round < tuning.rounds; round++) {
         double top = -INFINITY;
         for (int i = 0; i < STAIR_PILOT; i++)
             for (int k = 0; k < dim; k++) {
@@ -187,7 +198,7 @@ static bool follow_pilot(stair_integrand *f, stair_modes *modes)
                          normal[(size_t)k * STAIR_QMC_TABLE + (size_t)i];
             top = fmax(top, lw[i]);
         }
-        bool enough = effective(lw, top, 1) > ENOUGH;
+        bool enough = effective(lw, top, 1) > tuning.enough;
         double beta = enough ? 1 : temper(lw, top), sum = 0, covariance[16] = {0};
         memset(mean, 0, sizeof mean);
         for (int i = 0; i < STAIR_PILOT; i++) {
@@ -201,7 +212,7 @@ static bool follow_pilot(stair_integrand *f, stair_modes *modes)
         for (int i = 0; i < STAIR_PILOT; i++)
             for (int k = 0; k < dim; k++)
                 for (int j = 0; j < dim; j++)
-                    covariance[k * dim + j] += SPREAD * SPREAD * modes->pilot_mass[i] / sum *
+                    covariance[k * dim + j] += tuning.spread * tuning.spread * modes->pilot_mass[i] / sum *
                                                (modes->pilot_t[k * STAIR_PILOT_MOST + i] - mean[k]) *
                                                (modes->pilot_t[j * STAIR_PILOT_MOST + i] - mean[j]);
         if (!stair_matrix_cholesky(dim, covariance, lower)) return false;
@@ -214,12 +225,11 @@ void stair_pilot_look(stair_integrand *f, double cutoff, stair_modes *modes)
 {
     modes->stiff = true;
     if (stair_pilot_is_grid(f)) {
-        static const int sides[] = PILOT_SIDES;
-        int levels = cutoff < LOOSE ? 3 : 2;
+        int levels = cutoff < tuning.loose ? 3 : 2;
         for (int k = 0; k < levels && modes->stiff; k++) {
-            evaluate_grid(f, sides[k], modes);
-            modes->stiff = pilot_is_stiff(sides[k], modes, f->shape.mirrored,
-                                          k == 0 || cutoff < LOOSE ? STIFF : STIFF_FINE);
+            evaluate_grid(f, tuning.sides[k], modes);
+            modes->stiff = pilot_is_stiff(tuning.sides[k], modes, f->shape.mirrored,
+                                          k == 0 || cutoff < tuning.loose ? tuning.stiff : tuning.stiff_fine);
         }
     } else if (f->dim == f->shape.free_rows * f->shape.tokens && f->dim > 1 && f->dim <= 4)
         modes->stiff = !follow_pilot(f, modes);
@@ -241,7 +251,7 @@ bool stair_pilot_moments(const stair_integrand *f, stair_modes *modes)
     mode->value = -1e300;
     for (int i = 0; i < modes->pilots; i++)
         if (modes->pilot_value[i] > mode->value) mode->value = modes->pilot_value[i];
-    double cell = stair_pilot_is_grid(f) ? PILOT_SPAN / (modes->side - 1) * stair_prior_scale(f, 0) : 0;
+    double cell = stair_pilot_is_grid(f) ? tuning.span / (modes->side - 1) * stair_prior_scale(f, 0) : 0;
     for (int x = 0; x < dim; x++)
         for (int y = 0; y <= x; y++)
             covariance[x * dim + y] = covariance[y * dim + x] = covariance[x * dim + y] / mass -

@@ -1,18 +1,22 @@
 /* The integration rules of the channel, all of one shape: integrate the current sample's integrand,
- * leave log Z, g, dg in `out` and an honest estimate of their error. */
+ * leave log Z, g, dg in `out` and an honest estimate of their error.
+ *
+ * A rule is a const struct at the bottom of its own file and one line in the table of channel.c, which alone
+ * says what there is, in which order rules are tried, and what --method may name. */
 #ifndef STAIR_CHANNEL_RULES_H
 #define STAIR_CHANNEL_RULES_H
 
 #include "channel/lattice_map.h"
 #include "channel/modes.h"
 
+/* Numbers of rules in results: they stay, whatever comes. */
 enum {
     STAIR_RULE_EXACT,
     STAIR_RULE_LAYERED,
     STAIR_RULE_LATTICE,
     STAIR_RULE_NESTED,
     STAIR_RULE_SAMPLING,
-    STAIR_RULES
+    STAIR_RULE_CLOSED
 };
 
 /* Scratch of one thread, shared by all rules. */
@@ -20,23 +24,53 @@ typedef struct {
     stair_integrand f;
     stair_modes modes;
     stair_lattice_map map;
-    struct stair_layered *layered;         /* made when first needed */
+    struct stair_layered *layered;         /* made when first needed, */
+    struct stair_sampler *sampler;         /* as this is */
+    double *panels;                        /* and this: moments of the panels of nested */
     stair_moments total, extra, part[2];   /* sums */
     stair_posterior first, second, coarse; /* to compare */
     stair_posterior spare;                 /* for results nobody asked for */
     stair_posterior half[2];               /* by halves of the nodes, where the rule is random, */
     bool halved;                           /* which it says here */
     double *memory;
-    uint64_t sample; /* number of the sample, for random shifts */
+    uint64_t sample;        /* number of the sample, for random shifts */
+    const double *label;    /* (K): its label */
+    stair_context *context; /* for the message of a rule that refuses it */
 } stair_worker;
 
 stair_status stair_worker_create(stair_context *context, const stair_model *model, stair_worker *w);
 void stair_worker_destroy(stair_worker *w);
 
 typedef struct {
-    double error;   /* as stair_posterior_distance() */
-    bool converged; /* error within the requested precision */
+    double error;        /* as stair_posterior_distance() */
+    bool converged;      /* error within the requested precision */
+    stair_status status; /* not OK: the label is refused, for the reason on the worker's context */
 } stair_rule_result;
+
+typedef struct stair_channel_rule {
+    const char *name; /* for --method */
+    int number;       /* in results: STAIR_RULE_... */
+    bool random;      /* nodes are random: results come in independent halves, and errors fall slowly */
+    /* Whether it serves this integrand; forced: --method asks for it, it is not weighed against others. */
+    bool (*fits)(const stair_integrand *f, bool forced);
+    stair_rule_result (*evaluate)(stair_worker *w, const stair_channel_options *options,
+                                  stair_posterior *out);
+} stair_channel_rule;
+
+/* In the order in which they are tried:
+ * closed: a formula of the model; exact: a finite fibre; layered: a lattice in head and tail of a fibre;
+ * lattice: 1 to 4 free coordinates, shifted lattices in the frame of the modes; nested: 2 free coordinates,
+ * any shape of integrand, adaptive Gauss-Kronrod in each; sampling: any number of coordinates, importance
+ * sampling on randomly shifted lattices. */
+extern const stair_channel_rule stair_rule_closed, stair_rule_exact, stair_rule_layered, stair_rule_lattice,
+    stair_rule_nested, stair_rule_sampling;
+
+/* Rule k of the table, or NULL past the end. */
+const stair_channel_rule *stair_channel_rule_at(int k);
+
+/* Whether all coordinates are rows of Z, in one chart; and the noise on y, infinite where there is none. */
+bool stair_rule_euclidean(const stair_integrand *f);
+double stair_rule_noise(const stair_integrand *f);
 
 /* Counts x from the leading of w->modes. */
 void stair_rule_origin(stair_worker *w);
@@ -47,25 +81,12 @@ void stair_rule_origin(stair_worker *w);
 bool stair_rule_accept(const stair_integrand *f, const stair_channel_options *options,
                        const stair_posterior *out, stair_channel_options *goal, stair_rule_result *result);
 
-/* n = 0 coordinates: the fibre is a point and its mirror. */
-stair_rule_result stair_rule_exact(stair_worker *w, stair_posterior *out);
-/* A fibre with a head and a tail of two coordinates each: a lattice in both. */
-bool stair_layered_fits(const stair_integrand *f);
 void stair_layered_destroy(struct stair_layered *layered);
-stair_rule_result stair_rule_layered(stair_worker *w, const stair_channel_options *options,
-                                     stair_posterior *out);
-/* 1 to 4 free coordinates: shifted lattices in the frame of the modes. */
-stair_rule_result stair_rule_lattice(stair_worker *w, const stair_channel_options *options,
-                                     stair_posterior *out);
+void stair_sampler_destroy(struct stair_sampler *sampler);
+
 /* Two free coordinates, as long as V is enough of a frame; false when it is not, and nothing is lost but
  * time. */
 bool stair_lattice_prior(stair_worker *w, const stair_channel_options *options, stair_posterior *out,
                          stair_rule_result *result);
-/* 2 free coordinates, any shape of integrand: adaptive Gauss-Kronrod in each. */
-stair_rule_result stair_rule_nested(stair_worker *w, const stair_channel_options *options,
-                                    stair_posterior *out);
-/* any number of coordinates: importance sampling on randomly shifted lattices. */
-stair_rule_result stair_rule_sampling(stair_worker *w, const stair_channel_options *options,
-                                      stair_posterior *out);
 
 #endif

@@ -20,13 +20,22 @@
 #include "core/qmc.h"
 #include "core/rng.h"
 
-#define TABLES          STAIR_QMC_SHIFTS /* replicates of the first round */
-#define TABLE_SIZE      STAIR_QMC_TABLE
-#define FIRST           512 /* nodes per replicate of the first round */
-#define MOST_REPLICATES 256
-#define WIDEN           1.15 /* modes are sampled this much wider than Laplace */
-#define WIDE_SHARE      0.25
-#define WIDE_AUX        3.0 /* the wide component on auxiliary coordinates, in Laplace deviations */
+enum {
+    TABLES = STAIR_QMC_SHIFTS, /* replicates of the first round */
+    TABLE_SIZE = STAIR_QMC_TABLE,
+    MOST_REPLICATES = 256,
+    CHARTS = 2 /* most of a fibre: a set and its reflection */
+};
+
+static const struct {
+    int first;          /* nodes per replicate of the first round */
+    double widen;       /* modes are sampled this much wider than Laplace */
+    double wide_share;  /* part of the nodes drawn from the prior, */
+    double wide_aux;    /* on auxiliary coordinates so many Laplace deviations wide */
+    double least_share; /* of a mode, however little Laplace gives it */
+    double edge;        /* distance of an angle from the ends of its range */
+} tuning = {
+    .first = 512, .widen = 1.15, .wide_share = 0.25, .wide_aux = 3, .least_share = 0.05, .edge = 1e-15};
 
 STAIR_HOT_TABLE(void, stair_block_density, (const stair_mixture *q, int n, const double *u, double *weight));
 
@@ -57,7 +66,7 @@ static void wide_component(const stair_integrand *f, const stair_mode *mode, dou
                            double *covariance)
 {
     int dim = f->dim, p = f->shape.rows, m = f->shape.tokens, free = f->shape.free_rows * m;
-    mode_covariance(dim, mode, WIDE_AUX, covariance);
+    mode_covariance(dim, mode, tuning.wide_aux, covariance);
     for (int i = 0; i < dim; i++) {
         centre[i] = i < dim - f->fibre.angles ? mode->u[i] : 0;
         for (int j = 0; j < dim; j++) {
@@ -66,7 +75,7 @@ static void wide_component(const stair_integrand *f, const stair_mode *mode, dou
             if (i >= free || j >= free || i % m != j % m) continue;
             for (int k = 0; k <= i / m && k <= j / m; k++)
                 covariance[i * dim + j] +=
-                    WIDEN * WIDEN * f->lower[(i / m) * p + k] * f->lower[(j / m) * p + k];
+                    tuning.widen * tuning.widen * f->lower[(i / m) * p + k] * f->lower[(j / m) * p + k];
         }
         for (int j = 0; j < dim && i >= dim - f->fibre.angles; j++)
             covariance[i * dim + j] = covariance[j * dim + i] = i == j;
@@ -74,30 +83,32 @@ static void wide_component(const stair_integrand *f, const stair_mode *mode, dou
     }
 }
 
+/* memory: room for the components; covariance (dim, dim): scratch */
 static bool build_mixture(const stair_integrand *f, const stair_modes *modes, double *memory,
-                          stair_mixture *q)
+                          double *covariance, stair_mixture *q)
 {
     int dim = f->dim;
     size_t square = (size_t)(dim * dim), each = (size_t)dim + 2 * square;
-    double covariance[STAIR_MAX_DIM * STAIR_MAX_DIM], total = 0;
+    double total = 0;
+    int circles = stair_fibre_circles(&f->fibre);
     q->dim = dim;
     q->count = modes->count + 1;
-    for (int k = 0; k < modes->count; k++) total += fmax(modes->mode[k].share, 0.05);
+    for (int k = 0; k < modes->count; k++) total += fmax(modes->mode[k].share, tuning.least_share);
     for (int k = 0; k < q->count; k++) {
         stair_component *c = &q->component[k];
         c->centre = memory + each * (size_t)k;
         c->lower = c->centre + dim;
         c->whiten = c->lower + square;
-        double share = WIDE_SHARE;
+        double share = tuning.wide_share;
         if (k < modes->count) {
-            mode_covariance(dim, &modes->mode[k], WIDEN, covariance);
+            mode_covariance(dim, &modes->mode[k], tuning.widen, covariance);
             memcpy(c->centre, modes->mode[k].u, sizeof(double) * (size_t)dim);
-            share = (1 - WIDE_SHARE) * fmax(modes->mode[k].share, 0.05) / total;
+            share = (1 - tuning.wide_share) * fmax(modes->mode[k].share, tuning.least_share) / total;
         } else
             wide_component(f, &modes->mode[0], c->centre, covariance);
         if (!finish_component(dim, covariance, share, c)) return false;
         c->angles = k < modes->count ? 0 : f->fibre.angles;
-        c->circles = f->fibre.circles;
+        c->circles = circles;
         for (int a = 0; a < c->angles; a++) c->peak *= sqrt(2 * M_PI) / (a < c->circles ? M_PI : 2);
     }
     return true;
@@ -112,14 +123,41 @@ static void random_rotation(int dim, uint64_t seed, uint64_t sample, int stream,
 
 /* ---- sums ------------------------------------------------------------------------------------ */
 
-typedef struct {
+typedef struct stair_sampler {
     stair_worker *w;
     const stair_channel_options *options;
     const double *table;
-    stair_mixture mixture[2]; /* one per chart */
-    double *memory;
-    stair_moments replicate[MOST_REPLICATES];
+    stair_mixture mixture[CHARTS];            /* one per chart, */
+    double *parts;                            /* and what their components point into */
+    double *rotation, *turned;                /* (dim, dim) */
+    stair_moments replicate[MOST_REPLICATES]; /* sums follow */
+    double memory[];
 } sampler;
+
+void stair_sampler_destroy(struct stair_sampler *s)
+{
+    free(s);
+}
+
+/* Numbers that the components of one mixture take. */
+static size_t mixture_size(size_t dim)
+{
+    return (dim + 2 * dim * dim) * (STAIR_MOST_MODES + 1);
+}
+
+/* Room for any sample of a worker. */
+static sampler *create(const stair_integrand *f)
+{
+    size_t dim = (size_t)stair_integrand_most(f), count = (size_t)f->count;
+    size_t doubles = CHARTS * mixture_size(dim) + 2 * dim * dim + MOST_REPLICATES * count;
+    sampler *s = malloc(sizeof *s + doubles * sizeof(double));
+    if (!s) return NULL;
+    s->parts = s->memory;
+    s->rotation = s->parts + CHARTS * mixture_size(dim);
+    s->turned = s->rotation + dim * dim;
+    for (size_t r = 0; r < MOST_REPLICATES; r++) s->replicate[r].sum = s->turned + dim * dim + r * count;
+    return s;
+}
 
 /* Nodes of component k when a replicate has n nodes: whole blocks. */
 static int component_nodes(const stair_component *c, int n)
@@ -135,7 +173,7 @@ static void spread_angle(bool circle, double shift, double *u)
 {
     for (int i = 0; i < STAIR_BLOCK; i++) {
         double part = 0.5 * erfc(-u[i] * M_SQRT1_2) + shift;
-        part = fmin(fmax(part - floor(part), 1e-15), 1 - 1e-15);
+        part = fmin(fmax(part - floor(part), tuning.edge), 1 - tuning.edge);
         u[i] = circle ? asinh(tan(M_PI * (part - 0.5))) : atanh(2 * part - 1);
     }
 }
@@ -146,8 +184,7 @@ static void sum_replicate(sampler *s, int r, int n)
     stair_integrand *f = &w->f;
     int dim = f->dim;
     stair_moments_clear(f, &s->replicate[r]);
-    double rotation[STAIR_MAX_DIM * STAIR_MAX_DIM], turned[STAIR_MAX_DIM * STAIR_MAX_DIM],
-        shift[STAIR_MAX_DIM];
+    double *rotation = s->rotation, *turned = s->turned, shift[STAIR_MAX_DIM];
     for (int chart = 0; chart < f->fibre.charts; chart++) {
         stair_mixture *q = &s->mixture[chart];
         f->chart = chart;
@@ -159,7 +196,7 @@ static void sum_replicate(sampler *s, int r, int n)
             if (c->angles)
                 stair_rng_uniforms(s->options->seed + 1 + (uint64_t)stream, STAIR_RNG_ANGLES, w->sample,
                                    c->angles, shift);
-            memset(turned, 0, sizeof turned);
+            memset(turned, 0, sizeof(double) * (size_t)(dim * dim));
             for (int i = 0; i < dim; i++) {
                 for (int j = 0; j < plain && i < plain; j++)
                     for (int l = 0; l <= i; l++)
@@ -222,55 +259,57 @@ static void split(sampler *s, int replicates)
     w->halved = true;
 }
 
+/* The table of nodes, and a mixture for every chart. */
 static bool prepare(sampler *s)
 {
     stair_worker *w = s->w;
     stair_integrand *f = &w->f;
-    size_t each = (size_t)f->dim + 2 * (size_t)(f->dim * f->dim), mixture = each * (STAIR_MOST_MODES + 1);
-    s->memory = malloc(sizeof(double) * (2 * mixture + (size_t)MOST_REPLICATES * (size_t)f->count));
     s->table = stair_qmc_normals(f->dim);
-    if (!s->memory || !s->table) return false;
-    for (int r = 0; r < MOST_REPLICATES; r++) {
-        s->replicate[r].sum = s->memory + 2 * mixture + (size_t)r * (size_t)f->count;
-    }
+    if (!s->table) return false;
     for (int chart = 0; chart < f->fibre.charts; chart++) {
+        double *parts = s->parts + mixture_size((size_t)f->dim) * (size_t)chart;
         f->chart = chart;
         stair_modes_find(f, s->options->cutoff - log(s->options->precision), &w->modes);
-        if (!w->modes.count ||
-            !build_mixture(f, &w->modes, s->memory + mixture * (size_t)chart, &s->mixture[chart]))
+        if (!w->modes.count || !build_mixture(f, &w->modes, parts, s->turned, &s->mixture[chart]))
             return false;
         if (!chart) stair_rule_origin(w);
     }
     return true;
 }
 
+/* Where nested fits it leaves nothing to this one, unless there is noise on y. */
+static bool fits(const stair_integrand *f, bool forced)
+{
+    return f->dim > 0 && f->fibre.charts <= CHARTS &&
+           (forced || f->shape.residuals || !stair_rule_nested.fits(f, false));
+}
+
 /* Rounds: 512 nodes per replicate doubling to the size of the table, then more replicates. */
-stair_rule_result stair_rule_sampling(stair_worker *w, const stair_channel_options *options,
-                                      stair_posterior *out)
+static stair_rule_result evaluate(stair_worker *w, const stair_channel_options *options, stair_posterior *out)
 {
     stair_rule_result result = {.error = INFINITY};
-    sampler *s = calloc(1, sizeof *s);
     int64_t start = w->f.visited;
-    if (!s) return result;
-    *s = (sampler){.w = w, .options = options};
-    if (prepare(s)) {
-        int n = FIRST, replicates = TABLES;
-        for (;;) {
-            set_heights(s, n);
-            for (int r = 0; r < replicates; r++) sum_replicate(s, r, n);
-            result.error = combine(s, replicates, out);
-            result.converged = result.error <= options->precision;
-            if (result.converged || w->f.visited - start > options->max_nodes / 3) break;
-            if (n < TABLE_SIZE)
-                n *= 2;
-            else if (replicates * 2 <= MOST_REPLICATES)
-                replicates *= 2;
-            else
-                break;
+    if (!w->sampler && !(w->sampler = create(&w->f))) return result;
+    sampler *s = w->sampler;
+    s->w = w;
+    s->options = options;
+    if (!prepare(s)) return result;
+    for (int n = tuning.first, replicates = TABLES;;) {
+        set_heights(s, n);
+        for (int r = 0; r < replicates; r++) sum_replicate(s, r, n);
+        result.error = combine(s, replicates, out);
+        result.converged = result.error <= options->precision;
+        bool last = n >= TABLE_SIZE && replicates * 2 > MOST_REPLICATES;
+        if (result.converged || w->f.visited - start > options->max_nodes / 3 || last) {
+            split(s, replicates);
+            return result;
         }
-        split(s, replicates);
+        if (n < TABLE_SIZE)
+            n *= 2;
+        else
+            replicates *= 2;
     }
-    free(s->memory);
-    free(s);
-    return result;
 }
+
+const stair_channel_rule stair_rule_sampling = {
+    .name = "sampling", .number = STAIR_RULE_SAMPLING, .random = true, .fits = fits, .evaluate = evaluate};

@@ -1,4 +1,4 @@
-/* Deep attention, tied, one head: forward, labels and gradient.
+/* Deep attention, tied, one head: keys, forward and labels.
  *
  *   H_0 = 1;  h_l = H_{l-1} Z_l^T (M x P_l);  S_l = act(h_l h_l^T), rows softmaxed
  *   H_l = (c 1 + S_l) H_{l-1}  for l < L;     y = S_L
@@ -13,7 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/isa.h"
 #include "model/keys.h"
+
+STAIR_HOT_TABLE(void, stair_attention_batch,
+                (const stair_attention *a, const double *z, const double *target, const double *weight,
+                 const double *cotangent, double *scratch, double *y, double *loss, double *grad_z));
 
 enum {
     KEY_LAYERS,
@@ -24,23 +29,22 @@ enum {
     KEY_MIXING,
     KEY_WEIGHTS,
     KEY_HEADS,
-    KEY_OUTPUT,
-    KEY_NOISE,
-    KEY_PRENOISE
+    KEY_OUTPUT
 };
 
 static const stair_model_key keys[] = {
-    {"layers", "2", "depth L"},
-    {"tokens", "2", "sequence length M"},
-    {"rank", "1", "rank P_l of every layer, or of each: 1+2+1"},
-    {"skip", "1", "strength c of the skip connection; -1 is singular"},
-    {"activation", "softmax", "softmax or linear"},
-    {"mixing", "attention", "attention: rows of S mix tokens; literal: columns do, as the paper prints"},
-    {"weights", "tied", "tied: query and key are one matrix"},
-    {"heads", "1", "number of heads"},
-    {"output", "scores", "scores: the last attention matrix"},
-    {"noise", "0", "variance of Gaussian noise on y"},
-    {"prenoise", "0", "variance of Gaussian noise on Z"},
+    [KEY_LAYERS] = {"layers", "2", "depth L"},
+    [KEY_TOKENS] = STAIR_KEY_TOKENS("2"),
+    [KEY_RANK] = {"rank", "1", "rank P_l of every layer, or of each: 1+2+1"},
+    [KEY_SKIP] = {"skip", "1", "strength c of the skip connection; -1 is singular"},
+    [KEY_ACTIVATION] = {"activation", "softmax", "softmax or linear"},
+    [KEY_MIXING] = {"mixing", "attention",
+                    "attention: rows of S mix tokens; literal: columns do, as the paper prints"},
+    [KEY_WEIGHTS] = {"weights", "tied", "tied: query and key are one matrix"},
+    [KEY_HEADS] = {"heads", "1", "number of heads"},
+    [KEY_OUTPUT] = {"output", "scores", "scores: the last attention matrix"},
+    STAIR_KEY_NOISE,
+    STAIR_KEY_PRENOISE,
     {NULL, NULL, NULL},
 };
 
@@ -102,12 +106,11 @@ static void identity(int m, double *x)
     for (int i = 0; i < m * m; i++) x[i] = i % (m + 1) == 0;
 }
 
-#define SQUARE (STAIR_MAX_TOKENS * STAIR_MAX_TOKENS)
-
 void stair_attention_mixing(const stair_attention *a, int layers, const double *z, double *mixed)
 {
     int m = a->tokens;
-    double h[STAIR_MAX_TOKENS * STAIR_MAX_INDICES], s[SQUARE], b[SQUARE], next[SQUARE];
+    double h[STAIR_MAX_TOKENS * STAIR_MAX_INDICES], s[STAIR_ATTENTION_SQUARE], b[STAIR_ATTENTION_SQUARE],
+        next[STAIR_ATTENTION_SQUARE];
     identity(m, mixed);
     for (int l = 0; l < layers; l++) {
         layer_input(a, l, mixed, z, h);
@@ -122,7 +125,8 @@ static void forward(const stair_model *model, const double *z, double *y, double
 {
     const stair_attention *a = model->state;
     int m = a->tokens, last = a->layers - 1;
-    double mixed[SQUARE], h[STAIR_MAX_TOKENS * STAIR_MAX_INDICES], s[SQUARE], log_s[SQUARE];
+    double mixed[STAIR_ATTENTION_SQUARE], h[STAIR_MAX_TOKENS * STAIR_MAX_INDICES], s[STAIR_ATTENTION_SQUARE],
+        log_s[STAIR_ATTENTION_SQUARE];
     stair_attention_mixing(a, last, z, mixed);
     layer_input(a, last, mixed, z, h);
     stair_attention_scores(a, a->rank[last], h, s, log_s);
@@ -152,84 +156,6 @@ static stair_status label_from_output(stair_context *context, const stair_model 
             return stair_fail(context, STAIR_BAD_INPUT, "row %d of y sums to %.9g, not to 1", i, sum);
     }
     return STAIR_OK;
-}
-
-/* The tape of one forward pass: what the backward pass needs of each layer. */
-typedef struct {
-    double mixed[SQUARE];                           /* H_{l-1} */
-    double h[STAIR_MAX_TOKENS * STAIR_MAX_INDICES]; /* (M, P_l) */
-    double s[SQUARE];                               /* S_l */
-    double b[SQUARE];                               /* c 1 + S_l (or its transpose) */
-} layer_tape;
-
-static void forward_tape(const stair_attention *a, const double *z, layer_tape *tape)
-{
-    identity(a->tokens, tape[0].mixed);
-    for (int l = 0; l < a->layers; l++) {
-        layer_input(a, l, tape[l].mixed, z, tape[l].h);
-        stair_attention_scores(a, a->rank[l], tape[l].h, tape[l].s, NULL);
-        mixing_matrix(a, tape[l].s, tape[l].b);
-        if (l + 1 < a->layers) multiply(a->tokens, tape[l].b, tape[l].mixed, tape[l + 1].mixed);
-    }
-}
-
-/* grad_s (M, M) on S_l -> grad_h (M, rank) on h_l */
-static void backward_scores(const stair_attention *a, int rank, const layer_tape *t, const double *grad_s,
-                            double *grad_h)
-{
-    int m = a->tokens;
-    double grad_j[SQUARE];
-    for (int i = 0; i < m; i++) {
-        double dot = 0;
-        for (int j = 0; j < m; j++) dot += grad_s[i * m + j] * t->s[i * m + j];
-        for (int j = 0; j < m; j++)
-            grad_j[i * m + j] = a->linear ? grad_s[i * m + j] : t->s[i * m + j] * (grad_s[i * m + j] - dot);
-    }
-    for (int i = 0; i < m; i++)
-        for (int k = 0; k < rank; k++) {
-            double sum = 0;
-            for (int j = 0; j < m; j++) sum += (grad_j[i * m + j] + grad_j[j * m + i]) * t->h[j * rank + k];
-            grad_h[i * rank + k] = sum;
-        }
-}
-
-static void gradient(const stair_model *model, const double *z, const double *cotangent, double *grad_z)
-{
-    const stair_attention *a = model->state;
-    int m = a->tokens;
-    layer_tape tape[STAIR_MAX_LAYERS];
-    double grad_mixed[SQUARE] = {0}, grad_s[SQUARE], grad_h[STAIR_MAX_TOKENS * STAIR_MAX_INDICES],
-           next[SQUARE];
-    forward_tape(a, z, tape);
-    memcpy(grad_s, cotangent, sizeof(double) * (size_t)(m * m));
-    for (int l = a->layers - 1; l >= 0; l--) {
-        const layer_tape *t = &tape[l];
-        int rank = a->rank[l], row = a->row[l];
-        memset(next, 0, sizeof next);
-        if (l + 1 < a->layers) { /* H_l = B_l H_{l-1}: grad_mixed is on H_l */
-            for (int i = 0; i < m; i++)
-                for (int j = 0; j < m; j++) {
-                    double on_b = 0, on_mixed = 0;
-                    for (int k = 0; k < m; k++) {
-                        on_b += grad_mixed[i * m + k] * t->mixed[j * m + k];
-                        on_mixed += t->b[k * m + i] * grad_mixed[k * m + j];
-                    }
-                    grad_s[a->literal ? j * m + i : i * m + j] = on_b;
-                    next[i * m + j] = on_mixed;
-                }
-        }
-        backward_scores(a, rank, t, grad_s, grad_h);
-        for (int k = 0; k < rank; k++)
-            for (int j = 0; j < m; j++) {
-                double sum = 0;
-                for (int i = 0; i < m; i++) {
-                    sum += t->mixed[i * m + j] * grad_h[i * rank + k];
-                    next[i * m + j] += grad_h[i * rank + k] * z[(row + k) * m + j];
-                }
-                grad_z[(row + k) * m + j] = sum;
-            }
-        memcpy(grad_mixed, next, sizeof next);
-    }
 }
 
 /* rank=R for every layer, or R1+R2+...+RL */
@@ -305,13 +231,11 @@ static stair_status create(stair_context *context, stair_model *model, const cha
     stair_model_info *info = &model->info;
     int linear, literal, rows = 0;
     STAIR_TRY(stair_key_integer(context, "layers", values[KEY_LAYERS], 1, STAIR_MAX_LAYERS, &a->layers));
-    STAIR_TRY(stair_key_integer(context, "tokens", values[KEY_TOKENS], 1, STAIR_MAX_TOKENS, &a->tokens));
+    a->tokens = info->tokens;
     STAIR_TRY(parse_ranks(context, values[KEY_RANK], a));
     STAIR_TRY(stair_key_real(context, "skip", values[KEY_SKIP], -1e6, 1e6, &a->skip));
     STAIR_TRY(stair_key_choice(context, "activation", values[KEY_ACTIVATION], activations, &linear));
     STAIR_TRY(stair_key_choice(context, "mixing", values[KEY_MIXING], mixings, &literal));
-    STAIR_TRY(stair_key_real(context, "noise", values[KEY_NOISE], 0, 1e6, &info->noise));
-    STAIR_TRY(stair_key_real(context, "prenoise", values[KEY_PRENOISE], 0, 1e6, &info->prenoise));
     STAIR_TRY(refuse_later_keys(context, values));
     a->linear = linear;
     a->literal = literal;
@@ -330,10 +254,8 @@ static stair_status create(stair_context *context, stair_model *model, const cha
                           "model too large: at most %d indices in all and %d hidden dimensions",
                           STAIR_MAX_INDICES, STAIR_MAX_DIM);
     info->layers = a->layers;
-    info->tokens = a->tokens;
     info->indices = rows;
     info->label_size = a->tokens * a->tokens;
-    info->output_noisy = info->noise > 0;
     info->label_is_log = !a->linear && !info->output_noisy;
     stair_attention_fibre_layout(a, &model->fibre_size);
     return STAIR_OK;
@@ -346,18 +268,39 @@ static void permute(const stair_model *model, const int *order, const double *la
         for (int j = 0; j < m; j++) out[i * m + j] = label[order[i] * m + order[j]];
 }
 
+/* Tapes of all layers, then gradients: see attention_batch_hot.c. */
+static size_t batch_scratch(const stair_model *model)
+{
+    const stair_attention *a = model->state;
+    size_t m = (size_t)a->tokens, p = (size_t)model->info.indices, layers = (size_t)a->layers;
+    return STAIR_GROUP * (2 * m * m * layers + m * p + 3 * m * m + m * p);
+}
+
+static void batch_run(const stair_model *model, const double *z, const double *target, const double *weight,
+                      const double *cotangent, double *scratch, double *y, double *loss, double *grad_z)
+{
+    stair_attention_batch_table[stair_isa()](model->state, z, target, weight, cotangent, scratch, y, loss,
+                                             grad_z);
+}
+
+static const stair_batch_ops batch = {.scratch = batch_scratch, .run = batch_run};
+
 const stair_model_ops stair_attention_ops = {
     .name = "attention",
     .summary = "deep self-attention, y = S_L: layers, tokens, ranks, skip connection",
+    .formula = "y = S_L;  S_l = softmax(h_l h_l^T) by rows,  h_l = (c + S_{l-1}) ... (c + S_1) Z_l^T",
+    .example = "attention:layers=2,tokens=2,rank=1,skip=1",
     .keys = keys,
     .create = create,
     .forward = forward,
     .label_from_output = label_from_output,
-    .gradient = gradient,
+    .batch = &batch,
     .fibre_open = stair_attention_fibre_open,
     .fibre_map = stair_attention_fibre_map,
-    .fibre_head = stair_attention_fibre_head,
-    .fibre_tail = stair_attention_fibre_tail,
+    .ridges = stair_attention_ridges,
+    .angle_power = stair_attention_angle_power,
+    .split = &stair_attention_split,
+    .closed = &stair_attention_closed,
     .even = true,
     .permute = permute,
 };

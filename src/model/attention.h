@@ -1,8 +1,10 @@
-/* Deep attention with tied query and key and one head, shared by its three files. */
+/* Deep attention with tied query and key and one head, shared by its files. */
 #ifndef STAIR_MODEL_ATTENTION_H
 #define STAIR_MODEL_ATTENTION_H
 
 #include "model/model.h"
+
+#define STAIR_ATTENTION_SQUARE (STAIR_MAX_TOKENS * STAIR_MAX_TOKENS)
 
 typedef struct {
     int layers, tokens;
@@ -26,12 +28,16 @@ stair_attention_layout stair_attention_fibre_layout(const stair_attention *a, in
 
 stair_status stair_attention_fibre_open(stair_context *context, const stair_model *model, const double *label,
                                         const double *omega, stair_fibre *fibre);
-void stair_attention_fibre_map(const stair_fibre *fibre, int chart, int n, const double *u, double *z,
-                               double *weight);
-void stair_attention_fibre_head(const stair_fibre *fibre, int n, const double *u, double *mix,
-                                double *weight);
-void stair_attention_fibre_tail(const stair_fibre *fibre, int chart, int n, const double *v, double *t,
-                                double *weight);
+void stair_attention_fibre_map(const stair_fibre *fibre, int chart, stair_digits digits, int n,
+                               const double *u, double *z, double *weight);
+void stair_attention_ridges(const stair_fibre *fibre, double direction[2]);
+int stair_attention_angle_power(const stair_fibre *fibre, int k);
+extern const stair_split_ops stair_attention_split;
+extern const stair_closed_ops stair_attention_closed;
+
+/* h (M, P_L) of a label, up to rotation and common part; BAD_INPUT when no h has this label. */
+stair_status stair_attention_points(stair_context *context, const stair_attention *a, const double *label,
+                                    double *h);
 
 /* S_l = activation(h h^T) of h (M, rank); log_s, the log-softmax, may be NULL. */
 void stair_attention_scores(const stair_attention *a, int rank, const double *h, double *s, double *log_s);

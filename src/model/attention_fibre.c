@@ -19,15 +19,24 @@
 #include "core/isa.h"
 #include "core/matrix.h"
 
-#define SQUARE   (STAIR_MAX_TOKENS * STAIR_MAX_TOKENS)
-#define POLISH   32
-#define FEASIBLE 1e-7 /* how far labels may be from a fibre, relative to their size */
+enum { POLISH = 32 }; /* most entries of h that are polished: its normal equations are then 8 kB */
+
+static const struct {
+    double feasible;   /* how far labels may be from a fibre, relative to their size */
+    double tie;        /* squared distance of the farthest tokens below which all of them are equal, */
+    double tied_label; /* and the most a label may then differ from that of equal tokens */
+    double flat;       /* eigenvalue of a Gram matrix, relative to the largest, that is rounding */
+    double loose;      /* the same of the normal equations: rotations, and what the label does not fix */
+    double near;       /* distance of c 1 + S from being singular within which the density is rough */
+} tuning = {
+    .feasible = 1e-7, .tie = 1e-300, .tied_label = 1e-12, .flat = 1e-14, .loose = 1e-10, .near = 0.25};
 
 STAIR_HOT_TABLE(void, stair_attention_map,
                 (const stair_attention *a, const double *h, const double *centre, bool brief, double *scratch,
                  int n, const double *u, double *z, double *weight));
 STAIR_HOT_TABLE(void, stair_attention_unmix,
-                (const stair_attention *a, int layers, int n, const double *u, double *mix, double *weight));
+                (const stair_attention *a, int layers, double *scratch, int n, const double *u, double *mix,
+                 double *weight));
 
 stair_attention_layout stair_attention_fibre_layout(const stair_attention *a, int *size)
 {
@@ -59,8 +68,9 @@ static stair_status line_from_softmax(stair_context *context, int m, const doubl
             }
         }
     memset(h, 0, sizeof(double) * (size_t)m);
-    if (widest <= 1e-300) /* a tie: every token equal, taken at the symmetric limit h = 0 */
-        return scale > 1e-12 ? infeasible(context, "Delta_mn + Delta_nm must be positive") : STAIR_OK;
+    if (widest <= tuning.tie) /* a tie: every token equal, taken at the symmetric limit h = 0 */
+        return scale > tuning.tied_label ? infeasible(context, "Delta_mn + Delta_nm must be positive")
+                                         : STAIR_OK;
     double root = sqrt(widest);
     h[from] = delta[from * m + to] / root;
     h[to] = -delta[to * m + from] / root;
@@ -94,7 +104,7 @@ static void polish_points(int m, int rank, const double *delta, double *h)
     stair_matrix_eigen(n, normal, values, vectors);
     for (int k = 0; k < n; k++) {
         double step = 0;
-        if (!(values[k] > 1e-10 * values[n - 1])) continue; /* rotations, and what the label does not fix */
+        if (!(values[k] > tuning.loose * values[n - 1])) continue;
         for (int i = 0; i < n; i++) step += vectors[i * n + k] * right[i] / values[k];
         for (int i = 0; i < n; i++) h[i] += step * vectors[i * n + k];
     }
@@ -104,7 +114,8 @@ static void polish_points(int m, int rank, const double *delta, double *h)
 static stair_status points_from_softmax(stair_context *context, int m, int rank, const double *delta,
                                         double *h)
 {
-    double gram[SQUARE], values[STAIR_MAX_TOKENS], vectors[SQUARE], row[STAIR_MAX_TOKENS] = {0}, total = 0;
+    double gram[STAIR_ATTENTION_SQUARE], values[STAIR_MAX_TOKENS], vectors[STAIR_ATTENTION_SQUARE],
+        row[STAIR_MAX_TOKENS] = {0}, total = 0;
     int kept = rank < m - 1 ? rank : m - 1;
     for (int i = 0; i < m; i++)
         for (int j = 0; j < m; j++) row[i] += (delta[i * m + j] + delta[j * m + i]) / m;
@@ -114,12 +125,12 @@ static stair_status points_from_softmax(stair_context *context, int m, int rank,
             gram[i * m + j] = -0.5 * (delta[i * m + j] + delta[j * m + i] - row[i] - row[j] + total);
     stair_matrix_eigen(m, gram, values, vectors);
     double largest = values[m - 1] > 0 ? values[m - 1] : 0;
-    if (values[0] < -FEASIBLE * (largest + 1e-12))
+    if (values[0] < -tuning.feasible * (largest + 1e-12))
         return infeasible(context, "squared distances of tokens are not Euclidean");
     memset(h, 0, sizeof(double) * (size_t)(m * rank));
     for (int k = 0; k < kept; k++) {
         double value = values[m - 1 - k], centre = 0;
-        if (!(value > 1e-14 * largest) || value <= 0) continue; /* a tie along this direction */
+        if (!(value > tuning.flat * largest) || value <= 0) continue; /* a tie along this direction */
         for (int i = 0; i < m; i++) h[i * rank + k] = sqrt(value) * vectors[i * m + (m - 1 - k)];
         for (int i = 0; i < m; i++) {
             double norm_gap = 0; /* |h_i|^2 less its mean */
@@ -135,7 +146,7 @@ static stair_status points_from_softmax(stair_context *context, int m, int rank,
 /* J known whole: h = square root of J. */
 static stair_status points_from_linear(stair_context *context, int m, int rank, const double *j, double *h)
 {
-    double values[STAIR_MAX_TOKENS], vectors[SQUARE];
+    double values[STAIR_MAX_TOKENS], vectors[STAIR_ATTENTION_SQUARE];
     int kept = rank < m ? rank : m;
     memset(h, 0, sizeof(double) * (size_t)(m * rank));
     if (rank == 1) { /* one row is enough, and more accurate */
@@ -169,7 +180,7 @@ static stair_status check_points(stair_context *context, const stair_attention *
                 other += h[j * rank + k] * h[j * rank + k];
             }
             double found = a->linear ? dot : norm - dot;
-            if (!(fabs(found - target[i * m + j]) <= FEASIBLE * (norm + other + 1e-6))) {
+            if (!(fabs(found - target[i * m + j]) <= tuning.feasible * (norm + other + 1e-6))) {
                 char why[96];
                 snprintf(why, sizeof why, "entry (%d,%d) is %.6g where rank %d allows %.6g", i + 1, j + 1,
                          target[i * m + j], rank, found);
@@ -183,7 +194,7 @@ static stair_status check_points(stair_context *context, const stair_attention *
 static void centre_charts(const stair_attention *a, const double *h, const double *omega, double *centre)
 {
     int m = a->tokens, last = a->layers - 1, p = a->rank[last];
-    double mixed[SQUARE], k[STAIR_MAX_INDICES * STAIR_MAX_INDICES];
+    double mixed[STAIR_ATTENTION_SQUARE], k[STAIR_MAX_INDICES * STAIR_MAX_INDICES];
     stair_attention_mixing(a, last, omega, mixed);
     for (int x = 0; x < p; x++)
         for (int y = 0; y < p; y++) {
@@ -201,19 +212,18 @@ static void centre_charts(const stair_attention *a, const double *h, const doubl
  * scores all are positive. */
 static bool mixing_is_rough(const stair_attention *a)
 {
-    const double near = 0.25;
+    const double near = tuning.near;
     if (a->layers == 1) return false;
     if (a->linear) return a->skip < near;
     return a->skip > -1 - near && a->skip < (a->tokens == 2 ? near : 1 + near);
 }
 
-stair_status stair_attention_fibre_open(stair_context *context, const stair_model *model, const double *label,
-                                        const double *omega, stair_fibre *fibre)
+stair_status stair_attention_points(stair_context *context, const stair_attention *a, const double *label,
+                                    double *h)
 {
-    const stair_attention *a = model->state;
-    int m = a->tokens, last = a->layers - 1, rank = a->rank[last], size;
-    stair_attention_layout at = stair_attention_fibre_layout(a, &size);
-    double target[SQUARE], *h = fibre->data + at.h;
+    int m = a->tokens, rank = a->rank[a->layers - 1];
+    double target[STAIR_ATTENTION_SQUARE];
+    target[0] = 0; /* compilers do not know that there is a token */
     for (int i = 0; i < m; i++)
         for (int j = 0; j < m; j++)
             target[i * m + j] = a->linear ? label[i * m + j] : label[i * m + i] - label[i * m + j];
@@ -223,8 +233,17 @@ stair_status stair_attention_fibre_open(stair_context *context, const stair_mode
         STAIR_TRY(line_from_softmax(context, m, target, h));
     else
         STAIR_TRY(points_from_softmax(context, m, rank, target, h));
-    STAIR_TRY(check_points(context, a, rank, target, h));
-    if (rank > 1) centre_charts(a, h, omega, fibre->data + at.centre);
+    return check_points(context, a, rank, target, h);
+}
+
+stair_status stair_attention_fibre_open(stair_context *context, const stair_model *model, const double *label,
+                                        const double *omega, stair_fibre *fibre)
+{
+    const stair_attention *a = model->state;
+    int m = a->tokens, last = a->layers - 1, rank = a->rank[last], size;
+    stair_attention_layout at = stair_attention_fibre_layout(a, &size);
+    STAIR_TRY(stair_attention_points(context, a, label, fibre->data + at.h));
+    if (rank > 1) centre_charts(a, fibre->data + at.h, omega, fibre->data + at.centre);
     fibre->free_rows = a->row[last];
     fibre->dim = a->row[last] * m + (a->unseen > 0) + a->angles;
     /* O(rank) is SO and its image under -1 when the rank is odd; else -1 is in SO and the reflections
@@ -232,42 +251,63 @@ stair_status stair_attention_fibre_open(stair_context *context, const stair_mode
     fibre->mirrored = rank % 2;
     fibre->charts = fibre->mirrored ? 1 : 2;
     fibre->angles = a->angles;
-    fibre->circles = rank - 1;
     fibre->rough = mixing_is_rough(a);
-    fibre->residuals = 0;
-    fibre->head_rows = a->layers > 2 ? a->row[last - 1] : 0;
-    /* two tokens: at fixed z_1 - z_2 each logit of the hidden layer is linear in z_1 + z_2 */
-    fibre->outer[0] = M_SQRT1_2;
-    fibre->outer[1] = -M_SQRT1_2;
     return STAIR_OK;
 }
 
-void stair_attention_fibre_map(const stair_fibre *fibre, int chart, int n, const double *u, double *z,
-                               double *weight)
+/* Two tokens: at fixed z_1 - z_2 each logit of the hidden layer is linear in z_1 + z_2. */
+void stair_attention_ridges(const stair_fibre *fibre, double direction[2])
+{
+    (void)fibre;
+    direction[0] = M_SQRT1_2;
+    direction[1] = -M_SQRT1_2;
+}
+
+/* The rotation of the last layer: a circle for each plane (0, n), then latitudes i of density sech^(i+1). */
+int stair_attention_angle_power(const stair_fibre *fibre, int k)
+{
+    const stair_attention *a = fibre->model->state;
+    int rank = a->rank[a->layers - 1];
+    if (k < rank - 1) return 1;
+    k -= rank - 1;
+    for (int n = rank - 1; k >= n - 1 && n > 1; n--) k -= n - 1;
+    return k + 2;
+}
+
+void stair_attention_fibre_map(const stair_fibre *fibre, int chart, stair_digits digits, int n,
+                               const double *u, double *z, double *weight)
 {
     const stair_attention *a = fibre->model->state;
     int last = a->rank[a->layers - 1], size;
     stair_attention_layout at = stair_attention_fibre_layout(a, &size);
-    stair_attention_map_table[stair_isa()](a, fibre->data + at.h,
-                                           fibre->data + at.centre + chart * last * last, fibre->brief,
-                                           fibre->data + at.scratch, n, u, z, weight);
+    stair_attention_map_table[stair_isa()](
+        a, fibre->data + at.h, fibre->data + at.centre + chart * last * last, digits == STAIR_NINE_DIGITS,
+        fibre->data + at.scratch, n, u, z, weight);
+}
+
+/* Only three layers and more have a layer before the last hidden one. */
+static int split_rows(const stair_model *model)
+{
+    const stair_attention *a = model->state;
+    return a->layers > 2 ? a->row[a->layers - 2] : 0;
 }
 
 /* The head: all layers but the last hidden one and the last.  With v = H u for the last hidden rows u, the
  * tail is a model of two layers. */
-void stair_attention_fibre_head(const stair_fibre *fibre, int n, const double *u, double *mix, double *weight)
+static void split_head(const stair_fibre *fibre, int n, const double *u, double *mix, double *weight)
 {
     const stair_attention *a = fibre->model->state;
-    int last = a->layers - 1, rows = a->rank[last - 1] + a->rank[last];
-    stair_attention_unmix_table[stair_isa()](a, last - 1, n, u, mix, weight);
+    int last = a->layers - 1, rows = a->rank[last - 1] + a->rank[last], size;
+    stair_attention_layout at = stair_attention_fibre_layout(a, &size);
+    stair_attention_unmix_table[stair_isa()](a, last - 1, fibre->data + at.scratch, n, u, mix, weight);
     for (int i = 0; i < n; i++) {
         double det = weight[i];
         for (int k = 1; k < rows; k++) weight[i] *= det;
     }
 }
 
-void stair_attention_fibre_tail(const stair_fibre *fibre, int chart, int n, const double *v, double *t,
-                                double *weight)
+static void split_tail(const stair_fibre *fibre, int chart, stair_digits digits, int n, const double *v,
+                       double *t, double *weight)
 {
     const stair_attention *a = fibre->model->state;
     stair_attention tail = *a;
@@ -277,7 +317,9 @@ void stair_attention_fibre_tail(const stair_fibre *fibre, int chart, int n, cons
     tail.rank[0] = a->rank[last - 1];
     tail.rank[1] = rank;
     tail.row[1] = tail.rank[0];
-    stair_attention_map_table[stair_isa()](&tail, fibre->data + at.h,
-                                           fibre->data + at.centre + chart * rank * rank, fibre->brief,
-                                           fibre->data + at.scratch, n, v, t, weight);
+    stair_attention_map_table[stair_isa()](
+        &tail, fibre->data + at.h, fibre->data + at.centre + chart * rank * rank, digits == STAIR_NINE_DIGITS,
+        fibre->data + at.scratch, n, v, t, weight);
 }
+
+const stair_split_ops stair_attention_split = {.rows = split_rows, .head = split_head, .tail = split_tail};

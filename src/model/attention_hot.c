@@ -12,8 +12,13 @@
 #include "core/matrix.h"
 #include "model/attention.h"
 
-#define TINY   1e-60 /* |det| below this stands for a singular mixing, where the density vanishes */
-#define HUGE_Z 1e60  /* and |Z| above this for infinity, so that no product overflows */
+static const struct {
+    double tiny;      /* |det| below this stands for a singular mixing, where the density vanishes, */
+    double huge;      /* and |Z| above this for infinity, so that no product overflows */
+    double saturated; /* logit beyond which a softmax of two is zero enough, its square being finite: of two
+                         rows at once, */
+    double saturated_pair; /* and where their exps are squared too */
+} tuning = {.tiny = 1e-60, .huge = 1e60, .saturated = 300, .saturated_pair = 150};
 
 void STAIR_HOT(stair_attention_map)(const stair_attention *a, const double *h, const double *centre,
                                     bool brief, double *scratch, int n, const double *u, double *z,
@@ -24,7 +29,7 @@ LANES_INLINE void softmax_rows(const int m, lanes *s)
 {
     if (m == 2) {
         /* one division for both rows; 300 keeps their product finite, and exp(-300) is zero enough */
-        lanes low = lanes_set(300.0), one = 1.0 + lanes_exp(lanes_min(s[0] - s[1], low));
+        lanes low = lanes_set(tuning.saturated), one = 1.0 + lanes_exp(lanes_min(s[0] - s[1], low));
         lanes two = 1.0 + lanes_exp(lanes_min(s[3] - s[2], low)), both = lanes_reciprocal(one * two),
               off0 = two * both, off1 = one * both;
         s[0] = 1.0 - off0;
@@ -77,7 +82,7 @@ LANES_INLINE void mixing(const stair_attention *a, const int m, const int layer,
 
 LANES_INLINE lanes away_from_zero(lanes x)
 {
-    return lanes_pick(lanes_abs(x) > TINY, x, lanes_set(TINY));
+    return lanes_pick(lanes_abs(x) > tuning.tiny, x, lanes_set(tuning.tiny));
 }
 
 /* x (M, p) <- b^{-1} x; returns 1 / det b */
@@ -111,12 +116,12 @@ LANES_INLINE lanes solve(const int m, const int p, const lanes *b, lanes *x)
     }
     lanes inverse = lanes_set(1);
     for (int lane = 0; lane < LANES; lane++) {
-        double matrix[STAIR_MAX_TOKENS * STAIR_MAX_TOKENS], right[STAIR_MAX_TOKENS * STAIR_MAX_INDICES], size;
+        double matrix[STAIR_ATTENTION_SQUARE], right[STAIR_MAX_TOKENS * STAIR_MAX_INDICES], size;
         for (int i = 0; i < m * m; i++) matrix[i] = b[i][lane];
         for (int i = 0; i < m * p; i++) right[i] = x[i][lane];
-        if (!stair_matrix_solve(m, matrix, p, right, &size)) size = TINY;
-        for (int i = 0; i < m * p; i++) x[i][lane] = size > TINY ? right[i] : right[i] / TINY;
-        inverse[lane] = size > TINY ? 1 / size : 1 / TINY;
+        if (!stair_matrix_solve(m, matrix, p, right, &size)) size = tuning.tiny;
+        for (int i = 0; i < m * p; i++) x[i][lane] = size > tuning.tiny ? right[i] : right[i] / tuning.tiny;
+        inverse[lane] = size > tuning.tiny ? 1 / size : 1 / tuning.tiny;
     }
     return inverse;
 }
@@ -221,8 +226,8 @@ LANES_INLINE void map(const stair_attention *a, const int m, const int layers, c
         lanes density = last_layer(a, m, p, h, centre, here, x) * total, inverse = lanes_set(1);
         for (int l = layers - 2; l >= 0; l--) inverse *= solve(m, p, mixings + l * m * m, x);
         for (int i = 0; i < m * p && layers > 1; i++)
-            x[i] = lanes_min(lanes_max(x[i], lanes_set(-HUGE_Z)), lanes_set(HUGE_Z));
-        inverse = lanes_min(lanes_abs(inverse), lanes_set(1 / TINY));
+            x[i] = lanes_min(lanes_max(x[i], lanes_set(-tuning.huge)), lanes_set(tuning.huge));
+        inverse = lanes_min(lanes_abs(inverse), lanes_set(1 / tuning.tiny));
         for (int k = 0; k < p; k++) density *= inverse;
         double *rows = z + (size_t)(a->row[layers - 1] * m) * STAIR_BLOCK + at;
         for (int k = 0; k < p; k++)
@@ -239,7 +244,7 @@ LANES_INLINE void map_pair(const stair_attention *a, const double *h, const bool
     const double k = a->skip + 1, over = 1 / k;
     for (int at = 0; at < n; at += LANES) {
         lanes u0 = lanes_load(u + at), u1 = lanes_load(u + STAIR_BLOCK + at), gap = u0 - u1,
-              low = lanes_set(150.0);
+              low = lanes_set(tuning.saturated_pair);
         lanes first = lanes_min(u0 * gap, low),
               second = lanes_min(-u1 * gap, low); /* their exps squared stay finite */
         lanes one = 1.0 + (brief ? lanes_exp_short(first) : lanes_exp(first)),
@@ -286,8 +291,8 @@ void STAIR_HOT(stair_attention_map)(const stair_attention *a, const double *h, c
     map(a, m, layers, p, h, centre, mixings, n, u, z, weight);
 }
 
-void STAIR_HOT(stair_attention_unmix)(const stair_attention *a, int layers, int n, const double *u,
-                                      double *mix, double *weight);
+void STAIR_HOT(stair_attention_unmix)(const stair_attention *a, int layers, double *scratch, int n,
+                                      const double *u, double *mix, double *weight);
 
 /* mix (M*M) = (B_layers ... B_1)^{-1}, weight = |det| of it */
 LANES_INLINE void unmix(const stair_attention *a, const int m, const int layers, lanes *room, int n,
@@ -299,17 +304,16 @@ LANES_INLINE void unmix(const stair_attention *a, const int m, const int layers,
         for (int i = 0; i < m * m; i++) x[i] = lanes_set(i % (m + 1) == 0);
         for (int l = layers - 1; l >= 0; l--) inverse *= solve(m, m, room + l * m * m, x);
         for (int i = 0; i < m * m; i++) lanes_store(mix + (size_t)i * STAIR_BLOCK + at, x[i]);
-        lanes_store(weight + at, lanes_min(lanes_abs(inverse), lanes_set(1 / TINY)));
+        lanes_store(weight + at, lanes_min(lanes_abs(inverse), lanes_set(1 / tuning.tiny)));
     }
 }
 
-void STAIR_HOT(stair_attention_unmix)(const stair_attention *a, int layers, int n, const double *u,
-                                      double *mix, double *weight)
+void STAIR_HOT(stair_attention_unmix)(const stair_attention *a, int layers, double *scratch, int n,
+                                      const double *u, double *mix, double *weight)
 {
-    lanes room[(STAIR_MAX_LAYERS + 3) * STAIR_MAX_TOKENS * STAIR_MAX_TOKENS];
     if (a->tokens == 2 && layers == 1) {
         lanes local[4 * 4]; /* kept in registers once unrolled */
         unmix(a, 2, 1, local, n, u, mix, weight);
     } else
-        unmix(a, a->tokens, layers, room, n, u, mix, weight);
+        unmix(a, a->tokens, layers, (lanes *)(void *)scratch, n, u, mix, weight);
 }

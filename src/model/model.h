@@ -10,6 +10,9 @@
  * `dim - free_rows*M` coordinates and the label fix the other rows.  dim = 0 is a finite fibre.
  * A noisy output has no fibre but a likelihood on all of Z: free_rows = P, and `residuals` rows
  * r(u) follow Z, adding -|r|^2/2 to the exponent.
+ *
+ * Operations are required or optional, as each says.  A model needs name, keys, create, forward and
+ * label_from_output, and either a fibre or a posterior in closed form.
  */
 #ifndef STAIR_MODEL_MODEL_H
 #define STAIR_MODEL_MODEL_H
@@ -19,52 +22,92 @@
 #include "core/context.h"
 #include "core/limits.h"
 
-/* Nodes are handled in blocks of fixed size, structure of arrays: coordinate k of node i is at
+/* Nodes are handled in blocks of STAIR_BLOCK, structure of arrays: coordinate k of node i is at
  * [k*STAIR_BLOCK + i].  The order of every sum is fixed by this block, not by the machine. */
 
+/* Facts about the fibre of one sample.  Before fibre_open they are: a single point, one chart, no mirror. */
 typedef struct stair_fibre {
     const struct stair_model *model;
-    int dim;         /* coordinates */
-    int free_rows;   /* rows of Z that are coordinates */
-    int charts;      /* disjoint pieces that need a chart of their own (reflections) */
-    int angles;      /* trailing coordinates that chart a compact set, */
-    int circles;     /* the first of them with density sech(u), the others with sech(u)^2 or higher powers */
-    int residuals;   /* rows after Z: standardised residuals of a noisy output */
-    bool mirrored;   /* (free rows, -other rows) lies on the fibre as well */
-    bool rough;      /* the density is singular on or next to its domain: a lattice misjudges its error */
-    double outer[2]; /* two coordinates: unit direction over which narrow ridges are graphs */
-    bool brief;      /* the caller is content with nine digits of the map, where that is cheaper */
-    int head_rows;   /* leading free rows that only mix the tokens of all others, see fibre_head; 0: no such
-                        split */
-    double *data;    /* per-sample numbers of the model, `fibre_size` of them */
+    int dim;       /* coordinates */
+    int free_rows; /* rows of Z that are coordinates */
+    int charts;    /* disjoint pieces that need a chart of their own (reflections) */
+    int angles;    /* trailing coordinates that chart a compact set */
+    int residuals; /* rows after Z: standardised residuals of a noisy output */
+    bool mirrored; /* (free rows, -other rows) lies on the fibre as well */
+    bool rough;    /* the density is singular on or next to its domain: a lattice misjudges its error */
+    double *data;  /* per-sample numbers of the model, `fibre_size` of them */
 } stair_fibre;
+
+/* What the caller of a map is content with, where fewer digits are cheaper. */
+typedef enum { STAIR_ALL_DIGITS, STAIR_NINE_DIGITS } stair_digits;
+
+/* Optional: a fibre whose leading rows, the head, only mix the tokens of all others: Z[p] = A(head) t[p], t a
+ * function of coordinates v of its own, the tail. */
+typedef struct {
+    int (*rows)(const struct stair_model *model); /* of the head; 0: this one has no such split */
+    /* A (M*M, STAIR_BLOCK) and its share of the density in (head, v), at nodes u of the head rows. */
+    void (*head)(const stair_fibre *fibre, int n, const double *u, double *mix, double *weight);
+    /* Dependent rows of t ((P - rows)*M, STAIR_BLOCK), its other rows being v, and the rest of the density.
+     */
+    void (*tail)(const stair_fibre *fibre, int chart, stair_digits digits, int n, const double *v, double *t,
+                 double *weight);
+} stair_split_ops;
+
+/* Optional: the posterior of one sample where a formula exists. */
+typedef struct {
+    bool (*exists)(const struct stair_model *model); /* for the keys of this one */
+    /* log Z, g (P, M) and dg (P*M, P*M) of a label at omega (P, M) and V (P, P), prenoise included.  Refuses
+     * labels as fibre_open does. */
+    stair_status (*evaluate)(stair_context *context, const struct stair_model *model, const double *label,
+                             const double *omega, const double *cov, double *logz, double *g, double *dg);
+} stair_closed_ops;
+
+/* Optional: outputs, loss and gradient of STAIR_GROUP samples at once; samples are the lanes of every array.
+ */
+typedef struct {
+    size_t (*scratch)(const struct stair_model *model); /* doubles */
+    /* z (P, M, 8); y (K, 8) plain outputs; loss (8) = weight |y - target|^2, target (K, 8) and weight (8).
+     * grad_z (P, M, 8), or NULL: the gradient of loss, or of sum_k cotangent_k y_k where cotangent (K, 8) is
+     * given; target, weight and loss may then be NULL. */
+    void (*run)(const struct stair_model *model, const double *z, const double *target, const double *weight,
+                const double *cotangent, double *scratch, double *y, double *loss, double *grad_z);
+} stair_batch_ops;
 
 typedef struct stair_model_ops {
     const char *name, *summary;
-    const stair_model_key *keys; /* ended by a NULL key */
+    const char *formula; /* one line: y as a function of Z */
+    const char *example; /* a MODEL string worth trying */
+    /* Ended by a NULL key; STAIR_KEY_TOKENS and the like of model/keys.h among them are the common ones that
+     * this model takes, read before create. */
+    const stair_model_key *keys;
+    bool positional; /* the first item of a MODEL string is the value of keys[0] and needs no key */
     /* `values` follow `keys`, defaults filled in; fills the common part and model->state. */
     stair_status (*create)(stair_context *context, struct stair_model *model, const char *const *values);
-    void (*destroy)(struct stair_model *model);
+    void (*destroy)(struct stair_model *model); /* optional: what is behind state, which is freed by itself */
     /* y and carried labels of one Z (P, M); either output may be NULL. */
     void (*forward)(const struct stair_model *model, const double *z, double *y, double *label);
     stair_status (*label_from_output)(stair_context *context, const struct stair_model *model,
                                       const double *y, double *label);
+    /* Training needs one of these two; batch is the faster. */
     void (*gradient)(const struct stair_model *model, const double *z, const double *cotangent,
                      double *gradient);
+    const stair_batch_ops *batch;
     /* Checks the label and prepares the fibre; omega (P, M) only helps to centre its charts.  The
-     * message of a failure names the reason; the caller adds the sample. */
+     * message of a failure names the reason; the caller adds the sample.  NULL: there is `closed`. */
     stair_status (*fibre_open)(stair_context *context, const struct stair_model *model, const double *label,
                                const double *omega, stair_fibre *fibre);
     /* The dependent rows of Z and the weight (STAIR_BLOCK) at the first n nodes of a block (whole lanes
      * are computed).  z has P*M + residuals rows; the free rows are the caller's to copy. */
-    void (*fibre_map)(const stair_fibre *fibre, int chart, int n, const double *u, double *z, double *weight);
-    /* Where fibre->head_rows > 0: the other rows are Z[p] = A(head) t[p], t a function of coordinates v of
-     * its own. head: A (M*M, STAIR_BLOCK) and its share of the density in (head, v), at nodes u of the head
-     * rows. tail: dependent rows of t ((P - head_rows)*M, STAIR_BLOCK), its other rows being v, and the rest
-     * of the density. */
-    void (*fibre_head)(const stair_fibre *fibre, int n, const double *u, double *mix, double *weight);
-    void (*fibre_tail)(const stair_fibre *fibre, int chart, int n, const double *v, double *t,
-                       double *weight);
+    void (*fibre_map)(const stair_fibre *fibre, int chart, stair_digits digits, int n, const double *u,
+                      double *z, double *weight);
+    /* Optional, two free coordinates: the unit direction over which narrow ridges of a posterior are graphs.
+     * NULL: the first coordinate. */
+    void (*ridges)(const stair_fibre *fibre, double direction[2]);
+    /* Optional: the density of angle coordinate k falls like sech(u)^power; those of power one come first.
+     * NULL: power one throughout, which no density of a compact set falls slower than. */
+    int (*angle_power)(const stair_fibre *fibre, int k);
+    const stair_split_ops *split;   /* NULL: no head and tail */
+    const stair_closed_ops *closed; /* NULL: no formula */
     /* Symmetries, which the channel uses to make equivalent samples give the same bytes.  even: g(-Z) = g(Z).
      * permute: label of the tokens order[0], order[1] ..., or NULL when tokens are not exchangeable. */
     bool even;
@@ -90,12 +133,35 @@ struct stair_model {
 
 extern const stair_model_ops *const stair_model_registry[]; /* ended by NULL */
 
-/* The fibre of a sample of any model: its own, or with output noise the likelihood of noisy.c. */
+/* A model of this table, registered or not; items: what follows the colon of a MODEL string, or NULL. */
+stair_status stair_model_make(stair_context *context, const stair_model_ops *ops, const char *items,
+                              stair_model **model);
+
+/* Whether samples of this model have a fibre, its own or that of noise on y, which stair_fibre_open() can
+ * open; else there is only the posterior in closed form. */
+bool stair_fibre_exists(const stair_model *model);
+
+/* The fibre of a sample of any model: its own, or with output noise the likelihood on all of Z. */
 stair_status stair_fibre_create(stair_context *context, const stair_model *model, stair_fibre *fibre);
 stair_status stair_fibre_open(stair_context *context, const double *label, const double *omega,
                               stair_fibre *fibre);
-void stair_fibre_map(const stair_fibre *fibre, int chart, int n, const double *u, double *z, double *weight);
 void stair_fibre_destroy(stair_fibre *fibre);
+
+/* All digits; or as many as the caller says. */
+void stair_fibre_map(const stair_fibre *fibre, int chart, int n, const double *u, double *z, double *weight);
+void stair_fibre_map_to(const stair_fibre *fibre, int chart, stair_digits digits, int n, const double *u,
+                        double *z, double *weight);
+
+/* Optional facts with their defaults: ridges, leading angles of power one, split or NULL. */
+void stair_fibre_ridges(const stair_fibre *fibre, double direction[2]);
+int stair_fibre_circles(const stair_fibre *fibre);
+const stair_split_ops *stair_fibre_split(const stair_fibre *fibre);
+
+/* BAD_INPUT when an entry is not finite. */
+stair_status stair_label_check(stair_context *context, const stair_model *model, const double *label);
+
+/* The posterior in closed form, or NULL. */
+const stair_closed_ops *stair_model_closed(const stair_model *model);
 
 /* Closest of the candidates to `word` ("did you mean"), or NULL when none is close. */
 const char *stair_closest(const char *word, const char *const *candidates);

@@ -56,7 +56,7 @@ static void draw_point(const stair_model *model, const stair_points_options *o, 
         model->ops->forward(model, prenoised, NULL, label);
         return;
     }
-    double noise[STAIR_MAX_TOKENS * STAIR_MAX_TOKENS];
+    double noise[STAIR_MAX_LABEL];
     model->ops->forward(model, prenoised, label, NULL);
     stair_rng_normals(o->seed, STAIR_RNG_NOISE, 2 * sample + 1, k_label, noise);
     for (int k = 0; k < k_label; k++) label[k] += sqrt(model->info.noise) * noise[k];

@@ -15,25 +15,22 @@
 
 #include "model/keys.h"
 #include "model/model.h"
-
-enum { KEY_TOKENS, KEY_NOISE, KEY_PRENOISE };
+#include "model/two_points.h"
 
 static const stair_model_key keys[] = {
-    {"tokens", "1", "sequence length M"},
-    {"noise", "0", "variance of Gaussian noise on y"},
-    {"prenoise", "0", "variance of Gaussian noise on Z"},
+    STAIR_KEY_TOKENS("1"),
+    STAIR_KEY_NOISE,
+    STAIR_KEY_PRENOISE,
     {NULL, NULL, NULL},
 };
 
 static stair_status create(stair_context *context, stair_model *model, const char *const *values)
 {
     stair_model_info *info = &model->info;
-    STAIR_TRY(stair_key_integer(context, "tokens", values[KEY_TOKENS], 1, STAIR_MAX_TOKENS, &info->tokens));
-    STAIR_TRY(stair_key_real(context, "noise", values[KEY_NOISE], 0, 1e6, &info->noise));
-    STAIR_TRY(stair_key_real(context, "prenoise", values[KEY_PRENOISE], 0, 1e6, &info->prenoise));
+    (void)context;
+    (void)values;
     info->layers = info->indices = model->ranks[0] = 1;
     info->label_size = info->tokens;
-    info->output_noisy = info->noise > 0;
     model->fibre_size = info->tokens + 1; /* roots, weight */
     return STAIR_OK;
 }
@@ -84,17 +81,16 @@ static stair_status fibre_open(stair_context *context, const stair_model *model,
         root[m] = sqrt(label[m]);
         *weight /= root[m];
     }
-    fibre->dim = fibre->free_rows = fibre->angles = fibre->circles = 0;
-    fibre->residuals = fibre->head_rows = 0;
     fibre->charts = 1 << (tokens - 1);
     fibre->mirrored = true;
-    fibre->rough = false;
     return STAIR_OK;
 }
 
 /* Bit m - 1 of the chart is the sign of token m; that of token 0 is left to the mirror. */
-static void fibre_map(const stair_fibre *fibre, int chart, int n, const double *u, double *z, double *weight)
+static void fibre_map(const stair_fibre *fibre, int chart, stair_digits digits, int n, const double *u,
+                      double *z, double *weight)
 {
+    (void)digits;
     int tokens = fibre->model->info.tokens;
     (void)u;
     for (int m = 0; m < tokens; m++) {
@@ -104,6 +100,30 @@ static void fibre_map(const stair_fibre *fibre, int chart, int n, const double *
     for (int i = 0; i < n; i++) weight[i] = fibre->data[tokens];
 }
 
+/* Every token has its own sign, so the sum over 2^M points is a product of sums over two. */
+static bool closed_exists(const stair_model *model)
+{
+    return !model->info.output_noisy;
+}
+
+static stair_status closed_evaluate(stair_context *context, const stair_model *model, const double *label,
+                                    const double *omega, const double *cov, double *logz, double *g,
+                                    double *dg)
+{
+    int tokens = model->info.tokens;
+    STAIR_TRY(check_label(context, model, label));
+    *logz = 0;
+    memset(dg, 0, sizeof(double) * (size_t)(tokens * tokens));
+    for (int m = 0; m < tokens; m++) {
+        double root = sqrt(label[m]), part;
+        stair_two_points(1, &root, &omega[m], cov[0], tokens, &part, &g[m], &dg[m * (tokens + 1)]);
+        *logz += part - log(root);
+    }
+    return STAIR_OK;
+}
+
+static const stair_closed_ops closed = {.exists = closed_exists, .evaluate = closed_evaluate};
+
 static void permute(const stair_model *model, const int *order, const double *label, double *out)
 {
     for (int m = 0; m < model->info.tokens; m++) out[m] = label[order[m]];
@@ -112,6 +132,8 @@ static void permute(const stair_model *model, const int *order, const double *la
 const stair_model_ops stair_square_ops = {
     .name = "square",
     .summary = "phase retrieval, y = z^2 for every token",
+    .formula = "y_m = Z_m^2",
+    .example = "square:tokens=2",
     .keys = keys,
     .create = create,
     .forward = forward,
@@ -119,6 +141,7 @@ const stair_model_ops stair_square_ops = {
     .gradient = gradient,
     .fibre_open = fibre_open,
     .fibre_map = fibre_map,
+    .closed = &closed,
     .even = true,
     .permute = permute,
 };

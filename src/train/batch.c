@@ -1,7 +1,7 @@
 /* Loss of a model and its gradient in w, block by block:  Z = w x / sqrt(D),  loss = |g(Z) - y|^2.
  *
- * Tied attention goes through attention_batch_hot.c; any other model through its own forward and
- * gradient, one sample at a time, in the same order.
+ * A model that has `batch` does a block at once; any other goes through its own forward and gradient, one
+ * sample at a time, in the same order.
  */
 #include "train/batch.h"
 
@@ -9,18 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/isa.h"
-
-STAIR_HOT_TABLE(void, stair_attention_batch,
-                (const stair_attention *a, const double *z, const double *target, const double *weight,
-                 double *scratch, double *y, double *loss, double *grad_z));
-
 stair_net stair_net_of(const stair_model *model, int dim, bool single)
 {
     const stair_model_info *info = &model->info;
-    bool fast = strcmp(info->name, "attention") == 0;
     return (stair_net){.model = model,
-                       .attention = fast ? model->state : NULL,
+                       .batch = model->ops->batch,
                        .dim = dim,
                        .stride = (dim + 31) / 32 * 32,
                        .tokens = info->tokens,
@@ -32,9 +25,7 @@ stair_net stair_net_of(const stair_model *model, int dim, bool single)
 static size_t scratch_size(const stair_net *net)
 {
     size_t m = (size_t)net->tokens, p = (size_t)net->indices, k = (size_t)net->outputs;
-    if (!net->attention) return 2 * m * p + 2 * k;
-    size_t layers = (size_t)net->attention->layers;
-    return STAIR_GROUP * (2 * m * m * layers + m * p + 3 * m * m + m * p);
+    return net->batch ? net->batch->scratch(net->model) : 2 * m * p + 2 * k;
 }
 
 static double *doubles(size_t n)
@@ -184,7 +175,7 @@ void stair_net_project(const stair_net *net, const stair_samples *samples, size_
     stair_products_project(&shape, shape.index_step, rows_of(net, samples, block), work->weights, work->z);
 }
 
-/* The same as the fast path for a model that only knows one sample at a time. */
+/* The same for a model that only knows one sample at a time. */
 static void any_model(const stair_net *net, const double *target, const double *weight, stair_net_work *work,
                       double *loss, bool gradient)
 {
@@ -210,16 +201,15 @@ double stair_net_loss(const stair_net *net, const stair_samples *samples, size_t
                       bool gradient, stair_net_work *work)
 {
     double total = 0;
-    int isa = stair_isa();
     stair_products shape = products_of(net);
     for (size_t block = first; block < last; block++) {
         const double *target = samples->y + block * (size_t)net->outputs * STAIR_GROUP;
         const double *weight = samples->weight + block * STAIR_GROUP;
         double loss[STAIR_GROUP];
         stair_net_project(net, samples, block, work);
-        if (net->attention)
-            stair_attention_batch_table[isa](net->attention, work->z, target, weight, work->scratch, work->y,
-                                             loss, gradient ? work->grad_z : NULL);
+        if (net->batch)
+            net->batch->run(net->model, work->z, target, weight, NULL, work->scratch, work->y, loss,
+                            gradient ? work->grad_z : NULL);
         else
             any_model(net, target, weight, work, loss, gradient);
         for (int s = 0; s < STAIR_GROUP; s++) total += loss[s];

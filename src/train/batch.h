@@ -9,14 +9,12 @@
 #define STAIR_TRAIN_BATCH_H
 
 #include "core/products.h"
-#include "model/attention.h"
-
-#define STAIR_GROUP 8 /* samples of a block: a multiple of LANES of core/lanes.h */
+#include "model/model.h"
 
 /* What is multiplied with what: fixed during a run. */
 typedef struct {
     const stair_model *model;
-    const stair_attention *attention; /* the fast path, or NULL: any model, sample by sample */
+    const stair_batch_ops *batch; /* of the model, or NULL: sample by sample */
     int dim, stride, tokens, indices, outputs;
     bool single; /* X and the copy of w that meets it are float */
 } stair_net;
@@ -28,7 +26,7 @@ typedef struct {
     void *weights;               /* (P, stride) float or double: w / sqrt(D) */
     double *z, *grad_z;          /* (P, M, 8) */
     double *y;                   /* (K, 8) */
-    double *scratch;             /* of the fast path */
+    double *scratch;             /* of the model, or of single samples */
     stair_products_sum gradient; /* (P, stride) */
 } stair_net_work;
 

@@ -254,7 +254,7 @@ stair_status stair_sgd(stair_context *context, const stair_model *model, const s
 {
     *result = NULL;
     STAIR_TRY(stair_sgd_check(context, options));
-    if (!model->ops->gradient)
+    if (!model->ops->gradient && !model->ops->batch)
         return stair_fail(context, STAIR_UNSUPPORTED, "%s has no gradient to descend", model->info.name);
     stair_sgd_result *r = calloc(1, sizeof *r);
     if (r) r->run = calloc((size_t)options->seeds, sizeof *r->run);
@@ -295,7 +295,7 @@ stair_status stair_sgd_gradient(stair_context *context, const stair_model *model
 {
     if (dim < 1 || n < 1)
         return stair_fail(context, STAIR_BAD_INPUT, "a gradient needs dim and n of at least 1");
-    if (!model->ops->gradient)
+    if (!model->ops->gradient && !model->ops->batch)
         return stair_fail(context, STAIR_UNSUPPORTED, "%s has no gradient to descend", model->info.name);
     stair_net net = stair_net_of(model, dim, false);
     stair_net_work work;

@@ -63,9 +63,55 @@ static void agrees(void **state)
     channel_case_close(&c);
 }
 
+/* The model's own formula against the sum over its fibre. */
+static void formula_is_the_sum(void **state)
+{
+    const char *spec = *state;
+    channel_case a = channel_case_open(spec, 200), b = channel_case_open(spec, 200);
+    channel_case_draw(&a, 1e-2, 11);
+    channel_case_draw(&b, 1e-2, 11);
+    channel_case_evaluate(&a, 1e-8, "closed");
+    channel_case_evaluate(&b, 1e-8, "exact");
+    for (size_t i = 0; i < a.n; i++) {
+        const double *g = b.g + i * b.size, *dg = b.dg + i * b.size * b.size;
+        double v = b.cov[i] + b.info.prenoise, size_g = 0, size_dg = 0;
+        for (size_t k = 0; k < b.size; k++) size_g += g[k] * g[k];
+        for (size_t k = 0; k < b.size * b.size; k++) size_dg += dg[k] * dg[k];
+        assert_close(a.logz[i], b.logz[i], 1e-12 * (1 + fabs(b.logz[i])));
+        for (size_t k = 0; k < b.size; k++)
+            assert_close(a.g[i * a.size + k], g[k], 1e-12 * (sqrt(size_g) + 1 / sqrt(v)));
+        for (size_t k = 0; k < b.size * b.size; k++)
+            assert_close(a.dg[i * a.size * a.size + k], dg[k], 1e-12 * (sqrt(size_dg) + 1 / v));
+        assert_string_equal(stair_channel_method_name(a.method[i]), "closed");
+        assert_true(a.error[i] < 1e-9);
+    }
+    channel_case_close(&a);
+    channel_case_close(&b);
+}
+
+/* A formula is for some keys of a model only: for the others --method closed says so. */
+static void no_formula(void **state)
+{
+    channel_case c = channel_case_open(*state, 1);
+    channel_case_draw(&c, 0.5, 1);
+    assert_int_equal(channel_case_try(&c, 1e-6, "closed", 0, 1), STAIR_UNSUPPORTED);
+    assert_non_null(strstr(stair_context_message(c.context), "method 'closed' does not fit this model"));
+    channel_case_close(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        {"formula, two tokens", formula_is_the_sum, NULL, NULL, "attention:layers=1,tokens=2"},
+        {"formula, five tokens", formula_is_the_sum, NULL, NULL, "attention:layers=1,tokens=5"},
+        {"formula, linear", formula_is_the_sum, NULL, NULL, "attention:layers=1,tokens=3,activation=linear"},
+        {"formula, prenoise", formula_is_the_sum, NULL, NULL, "attention:layers=1,prenoise=0.1"},
+        {"formula, square", formula_is_the_sum, NULL, NULL, "square"},
+        {"formula, squares", formula_is_the_sum, NULL, NULL, "square:tokens=4"},
+        {"formula, squares, prenoise", formula_is_the_sum, NULL, NULL, "square:tokens=2,prenoise=0.05"},
+        {"no formula, two layers", no_formula, NULL, NULL, "attention:layers=2"},
+        {"no formula, rank two", no_formula, NULL, NULL, "attention:layers=1,rank=2"},
+        {"no formula, noise on y", no_formula, NULL, NULL, "square:noise=0.3"},
         {"two tokens", agrees, NULL, NULL, "attention:layers=1,tokens=2"},
         {"three tokens", agrees, NULL, NULL, "attention:layers=1,tokens=3"},
         {"seven tokens", agrees, NULL, NULL, "attention:layers=1,tokens=7"},

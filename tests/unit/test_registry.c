@@ -45,11 +45,26 @@ static void listed(void **state)
     assert_non_null(stair_model_name(0));
     for (int i = 0; stair_model_name(i); i++) {
         assert_non_null(stair_model_summary(i));
+        assert_non_null(stair_model_formula(i));
         for (int k = 0; k < i; k++) assert_string_not_equal(stair_model_name(i), stair_model_name(k));
         for (int k = 0; stair_model_keys(i, k); k++) {
             assert_non_null(stair_model_keys(i, k)->value);
             assert_non_null(stair_model_keys(i, k)->text);
         }
+    }
+}
+
+/* The example of a model is one of it, and has its name. */
+static void examples_can_be_made(void **state)
+{
+    (void)state;
+    assert_null(stair_model_formula(1000));
+    assert_null(stair_model_example(1000));
+    for (int i = 0; stair_model_name(i); i++) {
+        assert_non_null(stair_model_example(i));
+        channel_case c = channel_case_open(stair_model_example(i), 1);
+        assert_string_equal(c.info.name, stair_model_name(i));
+        channel_case_close(&c);
     }
 }
 
@@ -174,6 +189,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(listed),
+        cmocka_unit_test(examples_can_be_made),
         cmocka_unit_test(specs_name_their_model),
         cmocka_unit_test(outputs_become_their_labels),
         cmocka_unit_test(gradients_are_derivatives),

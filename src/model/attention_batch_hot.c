@@ -8,15 +8,16 @@
  *   Abar   = S (Sbar - rowsum(S Sbar)),    hbar_l = (Abar + Abar^T) h_l
  *   Zbar_l = hbar_l^T H_{l-1},             Hbar_{l-1} = hbar_l Z_l + B_l^T Hbar_l
  *
- * The same function as src/model/attention.c, which is the reference: tests hold one to the other.
+ * Given a cotangent, the gradient is that of sum_k cotangent_k y_k in place of the loss.  The only backward
+ * pass of attention: the gradient of one sample is the first lane of a group.
  */
 #include "core/isa.h"
 #include "core/lanes.h"
-#include "train/batch.h"
+#include "model/attention.h"
 
 void STAIR_HOT(stair_attention_batch)(const stair_attention *a, const double *z, const double *target,
-                                      const double *weight, double *scratch, double *y, double *loss,
-                                      double *grad_z);
+                                      const double *weight, const double *cotangent, double *scratch,
+                                      double *y, double *loss, double *grad_z);
 
 /* The tape of one layer; all arrays (rows, columns) of lanes. */
 typedef struct {
@@ -163,7 +164,7 @@ LANES_INLINE void backward(const stair_attention *a, const double *z, lanes *scr
 
 /* one vector of samples; arrays are those of the group, from its first sample on */
 LANES_INLINE void batch(const stair_attention *a, const double *z, const double *target, const double *weight,
-                        double *scratch, double *y, double *loss, double *grad_z)
+                        const double *cotangent, double *scratch, double *y, double *loss, double *grad_z)
 {
     int m = a->tokens, last = a->layers - 1;
     lanes *memory = (lanes *)scratch,
@@ -176,9 +177,14 @@ LANES_INLINE void batch(const stair_attention *a, const double *z, const double 
         if (l < last) mix(a, t, tape_of(a, l + 1, memory).mixed);
     }
     tape top = tape_of(a, last, memory);
+    for (int k = 0; k < m * m; k++) lanes_store(y + k * STAIR_GROUP, top.s[k]);
+    if (cotangent) {
+        for (int k = 0; k < m * m; k++) work[k] = lanes_load(cotangent + k * STAIR_GROUP);
+        backward(a, z, memory, work, grad_z);
+        return;
+    }
     lanes sum = {0}, w = lanes_load(weight);
     for (int k = 0; k < m * m; k++) {
-        lanes_store(y + k * STAIR_GROUP, top.s[k]);
         lanes residual = top.s[k] - lanes_load(target + k * STAIR_GROUP);
         sum += residual * residual;
         work[k] = 2.0 * w * residual;
@@ -188,9 +194,14 @@ LANES_INLINE void batch(const stair_attention *a, const double *z, const double 
 }
 
 void STAIR_HOT(stair_attention_batch)(const stair_attention *a, const double *z, const double *target,
-                                      const double *weight, double *scratch, double *y, double *loss,
-                                      double *grad_z)
+                                      const double *weight, const double *cotangent, double *scratch,
+                                      double *y, double *loss, double *grad_z)
 {
-    for (int at = 0; at < STAIR_GROUP; at += LANES)
-        batch(a, z + at, target + at, weight + at, scratch, y + at, loss + at, grad_z ? grad_z + at : NULL);
+    for (int at = 0; at < STAIR_GROUP; at += LANES) {
+        if (cotangent)
+            batch(a, z + at, NULL, NULL, cotangent + at, scratch, y + at, NULL, grad_z + at);
+        else
+            batch(a, z + at, target + at, weight + at, NULL, scratch, y + at, loss + at,
+                  grad_z ? grad_z + at : NULL);
+    }
 }
