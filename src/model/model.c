@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "core/parallel.h"
+#include "core/text.h"
 #include "model/keys.h"
 
 #define MOST_KEYS  24

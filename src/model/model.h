@@ -93,7 +93,4 @@ stair_status stair_fibre_open(stair_context *context, const double *label, const
 void stair_fibre_map(const stair_fibre *fibre, int chart, int n, const double *u, double *z, double *weight);
 void stair_fibre_destroy(stair_fibre *fibre);
 
-/* Closest of the candidates to `word` ("did you mean"), or NULL when none is close. */
-const char *stair_closest(const char *word, const char *const *candidates);
-
 #endif

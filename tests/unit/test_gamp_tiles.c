@@ -80,7 +80,7 @@ static void blocks_cover_all_samples_once(void **state)
     for (int k = 0; k < 7; k++) {
         stair_tiles tiles = {.dim = 1, .tokens = 1, .samples = counts[k]};
         size_t lo, hi, next = 0;
-        for (size_t b = 0; b < STAIR_GAMP_BLOCKS; b++) {
+        for (size_t b = 0; b < STAIR_GAMP_PARTS; b++) {
             stair_block_range(&tiles, b, &lo, &hi);
             assert_true(lo == next && hi >= lo);
             next = hi;
