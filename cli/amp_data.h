@@ -3,7 +3,7 @@
 #define STAIR_CLI_AMP_DATA_H
 
 #include "command.h"
-#include "core/npy.h"
+#include "io/npy.h"
 
 typedef struct {
     stair_npy x;

@@ -3,7 +3,7 @@
 #include "amp_rows.h"
 #include "progress.h"
 #include "training.h"
-#include "core/npz.h"
+#include "io/npz.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,8 @@
 /* stair bench: verifies, then times, in units of one vector exp of the same run. */
 #include "progress.h"
 #include "report.h"
-#include "model/model.h"
+#include "bench.h"
+#include "core/text.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #include "asymptotics.h"
 #include "progress.h"
 #include "report.h"
-#include "core/atomic_file.h"
+#include "io/atomic_file.h"
 
 #include <errno.h>
 #include <math.h>

@@ -3,7 +3,7 @@
 #include "report.h"
 #include "training.h"
 #include "stair_train.h"
-#include "core/npz.h"
+#include "io/npz.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,11 +1,11 @@
 /* Models from --set, and the checkpoint of finished points.
  *
- * The checkpoint is one file, rewritten whole after each point (train/state_file.h: checksum, fingerprint of
+ * The checkpoint is one file, rewritten whole after each point (io/checkpoint.h: checksum, fingerprint of
  * the request, the one before is kept).  Rows come back bit for bit, so a resumed run prints the same bytes.
  */
 #include "grid.h"
 #include "spec.h"
-#include "train/state_file.h"
+#include "io/checkpoint.h"
 #include "training.h"
 
 #include <stdio.h>

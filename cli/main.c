@@ -3,7 +3,7 @@
 #include "command.h"
 #include "help.h"
 #include "progress.h"
-#include "model/model.h"
+#include "core/text.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* The option table, and the way from argv through it into a plain struct. */
 #include "options.h"
-#include "model/model.h"
+#include "core/text.h"
 
 #include <string.h>
 

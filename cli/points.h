@@ -3,7 +3,7 @@
 #define STAIR_CLI_POINTS_H
 
 #include "command.h"
-#include "core/npy.h"
+#include "io/npy.h"
 
 typedef struct cli_points {
     stair_context *context;

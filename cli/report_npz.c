@@ -1,6 +1,6 @@
 /* NPZ: one array per column, rows along its first dimension.  Dots in names become underscores. */
 #include "report.h"
-#include "core/npz.h"
+#include "io/npz.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* The spool has no name, so an interrupted run leaves nothing; memory stays bounded however many
  * rows there are. */
 #include "text_sink.h"
-#include "core/atomic_file.h"
+#include "io/atomic_file.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -48,7 +48,7 @@ typedef bool stair_progress(void *user, double done, double total);
 stair_status stair_context_create(stair_context **context);
 void stair_context_destroy(stair_context **context);
 const char *stair_context_message(const stair_context *context);
-stair_status stair_context_set_threads(stair_context *context, int threads); /* 0: all cores */
+stair_status stair_context_set_threads(stair_context *context, int threads); /* 0: all it may use */
 int stair_context_threads(const stair_context *context);
 void stair_context_set_progress(stair_context *context, stair_progress *call, void *user);
 
@@ -267,34 +267,6 @@ stair_stop stair_curve_at(const stair_curve *curve, double alpha, double *q, dou
  * of it has the same alpha, and full knowledge as a start leads to the same one. */
 bool stair_curve_is_whole(const stair_curve *curve);
 const stair_step *stair_curve_steps(const stair_curve *curve, int *count); /* weak recovery */
-
-/* ---- bench: verify, then time in units of one vector exp ------------------------------------ */
-
-typedef struct {
-    char model[96];
-    double cov_low, cov_high, precision;
-    size_t points;
-    double worst_error; /* measured against a finer rule, relative */
-    double nodes;       /* mean integrand evaluations per sample */
-    double cost;        /* mean exp-equivalents per sample */
-    double needed;      /* exps the visited nodes need, nothing else counted */
-    double limit;       /* the promised ceiling of cost, or 0 */
-    bool passed;
-} stair_bench_row;
-stair_status stair_bench_channel(stair_context *context, size_t points, int capacity, stair_bench_row *rows,
-                                 int *count);
-
-typedef struct {
-    char model[96];
-    double precision;      /* asked for */
-    double error;          /* reached: largest relative error of a threshold, or error of an overlap */
-    int steps;             /* or points of a curve */
-    double seconds, limit; /* wall time; the promised one, or 0 */
-    bool passed;
-} stair_staircase_row;
-/* `curves`: only the curves of overlaps, which take minutes, instead of the rest. */
-stair_status stair_bench_staircase(stair_context *context, bool curves, int capacity,
-                                   stair_staircase_row *rows, int *count);
 
 #ifdef __cplusplus
 }

@@ -109,24 +109,6 @@ stair_status stair_gamp_theory(stair_context *context, const stair_model *model,
                                const stair_gamp_options *options, const stair_gamp_theory_options *how,
                                int count, double *q, double *q_error, double *m, double *m_error);
 
-/* ---- bench ---------------------------------------------------------------------------------- */
-
-typedef struct {
-    char what[64];
-    int dim;
-    size_t samples;
-    int iterations;
-    double seconds; /* wall time of one iteration */
-    double pass, draw, channel,
-        rest;         /* processor seconds of one: the products with X, drawing X, denoising, all else */
-    double value;     /* of the quantity called `unit` */
-    const char *unit; /* "of read bandwidth", "GB at most", "minutes for 16 runs" */
-    double limit;     /* what is promised of it */
-    double error;     /* of the products, against plain sums, relative; NaN where they are not made */
-    bool passed;
-} stair_amp_row;
-stair_status stair_bench_amp(stair_context *context, int capacity, stair_amp_row *rows, int *count);
-
 #ifdef __cplusplus
 }
 #endif

@@ -1,9 +1,9 @@
 # Shared by ./run and ./test: what must be installed, and how a preset is built.  Sourced, not run.
 # Everything printed here goes to standard error; standard output belongs to the program.
 
-STAIR_BUILD_PACKAGES="gcc libc6-dev cmake ninja-build pkg-config libsleef-dev librandom123-dev
+STAIR_BUILD_PACKAGES="gcc libc6-dev cmake ninja-build pkg-config libsleef-dev
   libjansson-dev libzip-dev libutf8proc-dev libcmocka-dev gnuplot-nox"
-STAIR_TEST_PACKAGES="clang clang-format python3 python3-numpy"
+STAIR_TEST_PACKAGES="librandom123-dev clang clang-format python3 python3-numpy"
 STAIR_LONG_PACKAGES="valgrind"
 
 stair_missing() { # PACKAGE...: those that are not installed

@@ -15,7 +15,7 @@ tree=$work/tree build=$work/build
 passed=0 failed=0
 
 mkdir "$tree"
-(cd "$root" && tar cf - CMakeLists.txt include src cli tests $([ -d cmake ] && echo cmake)) | tar xf - -C "$tree" || exit 1
+(cd "$root" && tar cf - CMakeLists.txt include src cli bench tests $([ -d cmake ] && echo cmake)) | tar xf - -C "$tree" || exit 1
 cmake -G Ninja -S "$tree" -B "$build" -DCMAKE_BUILD_TYPE=Release >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
 
 # check 'program arguments; program arguments': builds and runs all, fails when one does
@@ -118,6 +118,9 @@ plant 'nested lines in no direction, noise on y'  src/model/fibre.c 's|direction
 plant 'products added to what was there before'   src/core/products.c 's|sum->begun = false;|sum->begun = true;|' test_gamp_tiles
 plant 'a thread that is done and does not help'   src/core/parallel.c 's|t < shared->width; t++|t < 1; t++|' test_parallel
 plant 'blocks that do not follow their neighbours' src/core/parallel.c 's|% shared->width\], t == 0, block|% shared->width], t > 0, block|' test_parallel
+plant 'blocks added in the order they come'     src/core/reduce.c 's|step < each; step \*= 2|step < 1; step *= 2|' test_reduce
+plant 'a part whose last half is lost'          src/core/reduce.c 's|add(job->sum->size, right, out);||' 'test_gamp_blocks; test_reduce'
+plant 'a quota that is looked for in one place' src/core/cores.c 's|if (!slash) return least;|return least;|' test_cores
 plant 'GAMP without the Onsager term'           src/gamp/pass.c 's|omega\[i \* cells + k\] -= o;|omega[i * cells + k] -= 0 * o;|' $gamp
 plant 'GAMP with g^t in place of g^(t-1)'       src/gamp/pass.c 's|s->variant == STAIR_GAMP_PRINTED_ONSAGER|s->variant != STAIR_GAMP_PRINTED_ONSAGER|; s|if (s->variant != STAIR_GAMP_PRINTED_ONSAGER) omega|if (s->variant == STAIR_GAMP_PRINTED_ONSAGER) omega|' $gamp
 plant 'an Onsager term that forgets damping'    src/gamp/pass.c 's|(1 - s->damping) \* now\[k\] + s->damping \* s->o\[at + k\]|now[k]|' $gamp

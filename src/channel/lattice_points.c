@@ -2,11 +2,11 @@
 #include "channel/lattice_points.h"
 
 #include <math.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
 #include "model/model.h"
+#include "core/thread.h"
 
 enum { DIGITS = 6 }; /* binary digits of the number of a coset: 64 of them */
 
@@ -27,7 +27,7 @@ static const double digit_shift[STAIR_LATTICE_DIM + 1][DIGITS][STAIR_LATTICE_DIM
 
 static _Atomic(const stair_lattice_points *) tables[STAIR_LATTICE_DIM + 1][STAIR_LATTICE_COSETS]
                                                    [STAIR_LATTICE_SIZES];
-static pthread_mutex_t tables_lock = PTHREAD_MUTEX_INITIALIZER;
+static stair_lock tables_lock = STAIR_LOCK_FREE;
 
 typedef struct {
     double radius2;
@@ -103,12 +103,12 @@ const stair_lattice_points *stair_lattice_points_of(int dim, int coset, int size
     _Atomic(const stair_lattice_points *) *place = &tables[dim][coset][size];
     const stair_lattice_points *table = atomic_load_explicit(place, memory_order_acquire);
     if (table) return table;
-    pthread_mutex_lock(&tables_lock);
+    stair_lock_take(&tables_lock);
     table = atomic_load_explicit(place, memory_order_relaxed);
     if (!table) {
         table = build_table(dim, coset, table_radius[dim][size]);
         atomic_store_explicit(place, table, memory_order_release);
     }
-    pthread_mutex_unlock(&tables_lock);
+    stair_lock_release(&tables_lock);
     return table;
 }

@@ -4,7 +4,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
+
+#include "core/cores.h"
 
 stair_status stair_context_create(stair_context **context)
 {
@@ -29,11 +30,7 @@ stair_status stair_context_set_threads(stair_context *context, int threads)
     if (threads < 0 || threads > 4096)
         return stair_fail(context, STAIR_BAD_INPUT, "threads must be between 0 (all cores) and 4096, not %d",
                           threads);
-    if (threads == 0) {
-        long cores = sysconf(_SC_NPROCESSORS_ONLN);
-        threads = cores > 0 ? (int)cores : 1;
-    }
-    context->threads = threads;
+    context->threads = threads ? threads : stair_cores();
     return STAIR_OK;
 }
 
@@ -60,6 +57,11 @@ stair_status stair_fail(stair_context *context, stair_status status, const char 
     vsnprintf(context->message, sizeof context->message, format, args);
     va_end(args);
     return status;
+}
+
+stair_status stair_refuse_number(stair_context *context, const char *name, const char *range, double value)
+{
+    return stair_fail(context, STAIR_BAD_INPUT, "%s must be %s, not %.15g", name, range, value);
 }
 
 const char *stair_stop_name(stair_stop stop)

@@ -15,6 +15,9 @@ struct stair_context {
 stair_status stair_fail(stair_context *context, stair_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* BAD_INPUT: "NAME must be RANGE, not VALUE" */
+stair_status stair_refuse_number(stair_context *context, const char *name, const char *range, double value);
+
 /* Reports progress; false when the caller wants to stop. */
 bool stair_context_progress(stair_context *context, double done, double total);
 

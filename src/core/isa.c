@@ -10,7 +10,7 @@ static atomic_int most_allowed = 2;
 
 static int supported(void)
 {
-#if defined(__x86_64__)
+#if defined(__x86_64__) && defined(STAIR_ISA_LEVELS) /* else v2 is all there is */
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
         return 2;

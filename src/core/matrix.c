@@ -2,9 +2,10 @@
 #include "core/matrix.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-#define MOST 128
+#define SMALL 32 /* rows of a matrix whose scratch is on the stack: frames stay far below 64 kB */
 
 static bool cholesky_extended(int n, const double *a, long double *lower)
 {
@@ -23,32 +24,43 @@ static bool cholesky_extended(int n, const double *a, long double *lower)
 
 bool stair_matrix_cholesky(int n, const double *a, double *lower)
 {
-    long double factor[MOST * MOST];
-    if (n > MOST || !cholesky_extended(n, a, factor)) return false;
-    for (int i = 0; i < n; i++)
+    long double room[SMALL * SMALL], *factor = n > SMALL ? malloc(sizeof *room * (size_t)(n * n)) : room;
+    bool positive = factor && cholesky_extended(n, a, factor);
+    for (int i = 0; i < n && positive; i++)
         for (int j = 0; j < n; j++) lower[i * n + j] = j <= i ? (double)factor[i * n + j] : 0.0;
-    return true;
+    if (factor != room) free(factor);
+    return positive;
 }
 
-bool stair_matrix_whiten(int n, const double *a, double *lower, double *inverse, double *half_logdet)
+/* inverse (n, n) of the lower triangle of factor; log of its determinant */
+static long double invert_extended(int n, const long double *factor, long double *inverse)
 {
-    long double factor[MOST * MOST], inv[MOST * MOST], logdet = 0;
-    if (n > MOST || !cholesky_extended(n, a, factor)) return false;
+    long double logdet = 0;
     for (int i = 0; i < n; i++) {
         logdet += logl(factor[i * n + i]);
         for (int j = 0; j <= i; j++) {
             long double sum = i == j;
-            for (int k = j; k < i; k++) sum -= factor[i * n + k] * inv[k * n + j];
-            inv[i * n + j] = sum / factor[i * n + i];
+            for (int k = j; k < i; k++) sum -= factor[i * n + k] * inverse[k * n + j];
+            inverse[i * n + j] = sum / factor[i * n + i];
         }
     }
-    for (int i = 0; i < n; i++)
+    return logdet;
+}
+
+bool stair_matrix_whiten(int n, const double *a, double *lower, double *inverse, double *half_logdet)
+{
+    long double room[2 * SMALL * SMALL],
+        *factor = n > SMALL ? malloc(2 * sizeof *room * (size_t)(n * n)) : room;
+    long double *inv = factor + n * n;
+    bool positive = factor && cholesky_extended(n, a, factor);
+    if (positive) *half_logdet = (double)invert_extended(n, factor, inv);
+    for (int i = 0; i < n && positive; i++)
         for (int j = 0; j < n; j++) {
             lower[i * n + j] = j <= i ? (double)factor[i * n + j] : 0.0;
             inverse[i * n + j] = j <= i ? (double)inv[i * n + j] : 0.0;
         }
-    *half_logdet = (double)logdet;
-    return true;
+    if (factor != room) free(factor);
+    return positive;
 }
 
 static void jacobi_rotate(int n, double *a, double *vectors, int p, int q)
@@ -91,9 +103,11 @@ static void sort_pairs(int n, double *values, double *vectors)
     }
 }
 
-void stair_matrix_eigen(int n, const double *a, double *values, double *vectors)
+bool stair_matrix_eigen(int n, const double *a, double *values, double *vectors)
 {
-    double work[MOST * MOST];
+    double room[SMALL * SMALL], *work = n > SMALL ? malloc(sizeof *room * (size_t)(n * n)) : room;
+    for (int i = 0; i < n && !work; i++) values[i] = NAN;
+    if (!work) return false;
     memcpy(work, a, sizeof(double) * (size_t)(n * n));
     for (int i = 0; i < n * n; i++) vectors[i] = i % (n + 1) == 0;
     for (int sweep = 0; sweep < 60; sweep++) {
@@ -107,6 +121,8 @@ void stair_matrix_eigen(int n, const double *a, double *values, double *vectors)
     }
     for (int i = 0; i < n; i++) values[i] = work[i * n + i];
     sort_pairs(n, values, vectors);
+    if (work != room) free(work);
+    return true;
 }
 
 static void swap_rows(int columns, double *x, int i, int j)
@@ -166,7 +182,7 @@ void stair_matrix_orthonormalise(int n, double *a)
 static void complete_column(int n, double *u, int j)
 {
     for (int axis = 0; axis < n; axis++) {
-        double column[MOST], norm = 0;
+        double column[SMALL], norm = 0;
         for (int i = 0; i < n; i++) column[i] = i == axis;
         for (int pass = 0; pass < 2; pass++)
             for (int k = j + 1; k < n; k++) {
@@ -183,7 +199,7 @@ static void complete_column(int n, double *u, int j)
 
 static double determinant_sign(int n, const double *a)
 {
-    double work[MOST * MOST], sign = 1;
+    double work[SMALL * SMALL], sign = 1;
     memcpy(work, a, sizeof(double) * (size_t)(n * n));
     for (int i = 0; i < n; i++) {
         int pivot = i;
@@ -204,7 +220,7 @@ static double determinant_sign(int n, const double *a)
 
 void stair_matrix_procrustes(int n, const double *k, int sign, double *r)
 {
-    double gram[MOST * MOST] = {0}, v[MOST * MOST], u[MOST * MOST], values[MOST];
+    double gram[SMALL * SMALL] = {0}, v[SMALL * SMALL], u[SMALL * SMALL], values[SMALL];
     for (int i = 0; i < n; i++)
         for (int j = 0; j < n; j++) {
             for (int l = 0; l < n; l++) gram[i * n + j] += k[l * n + i] * k[l * n + j];

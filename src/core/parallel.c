@@ -1,14 +1,15 @@
-/* Blocks handed to POSIX threads: a run of neighbours for each, so that what one fetches ahead is its own,
+/* Blocks handed to threads: a run of neighbours for each, so that what one fetches ahead is its own,
  * and the last of another's run for whoever has finished.
  *
  * Every block below the lowest failing one is always run, so which error is reported does not
  * depend on timing.  Each thread has a context of its own; the winner's message is copied back. */
 #include "core/parallel.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
+
+#include "core/thread.h"
 
 /* Blocks first .. last-1 that are still to be run. */
 typedef struct {
@@ -99,7 +100,7 @@ stair_status stair_parallel(stair_context *context, size_t blocks, stair_paralle
 {
     int width = stair_parallel_width(context, blocks);
     worker *workers = calloc((size_t)width, sizeof *workers);
-    pthread_t *threads = calloc((size_t)width, sizeof *threads);
+    stair_thread *threads = calloc((size_t)width, sizeof *threads);
     _Atomic run *runs = calloc((size_t)width, sizeof *runs);
     if (!workers || !threads || !runs) {
         free(workers);
@@ -119,9 +120,9 @@ stair_status stair_parallel(stair_context *context, size_t blocks, stair_paralle
     workers[0].local.progress = context->progress;
     workers[0].local.progress_user = context->progress_user;
     for (int t = 1; t < width; t++, started++)
-        if (pthread_create(&threads[t], NULL, work, &workers[t])) break; /* fewer threads will do */
+        if (!stair_thread_start(&threads[t], work, &workers[t])) break; /* fewer threads will do */
     work(&workers[0]);
-    for (int t = 1; t < started; t++) pthread_join(threads[t], NULL);
+    for (int t = 1; t < started; t++) stair_thread_join(&threads[t]);
 
     int first = 0;
     for (int t = 1; t < started; t++)

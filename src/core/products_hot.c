@@ -1,4 +1,4 @@
-/* The products of core/products.h on every instruction set, and reading alone to measure them against.
+/* The products of core/products.h on every instruction set.
  *
  * Up to four rows of X meet two of w at a time, in panels of columns in which w stays in the first cache for
  * all rows.  The order of every sum is fixed by the code. */
@@ -20,24 +20,6 @@ void STAIR_HOT(stair_products_collect_f8)(const stair_products *s, size_t rows, 
                                           const double *c, double *sum);
 void STAIR_HOT(stair_products_flush_f4)(size_t count, float *part, bool add, double *sum);
 void STAIR_HOT(stair_products_flush_f8)(size_t count, double *part, bool add, double *sum);
-float STAIR_HOT(stair_products_read)(size_t count, const float *x);
-
-/* A sum that does nothing but read: what a pass is measured against. */
-float STAIR_HOT(stair_products_read)(size_t count, const float *x)
-{
-    enum { EACH = 2 * LANES, CHAINS = 8 };
-    floats sum[CHAINS] = {{0}};
-    float total = 0;
-    for (size_t i = 0; i + CHAINS * EACH <= count; i += CHAINS * EACH)
-        for (int k = 0; k < CHAINS; k++) {
-            floats v;
-            memcpy(&v, x + i + (size_t)(k * EACH), sizeof v);
-            sum[k] += v;
-        }
-    for (int k = 0; k < CHAINS; k++)
-        for (int i = 0; i < EACH; i++) total += sum[k][i];
-    return total;
-}
 
 #define REAL    float
 #define VECTOR  floats

@@ -4,10 +4,10 @@
 #include "core/qmc.h"
 
 #include <math.h>
-#include <pthread.h>
 #include <stdlib.h>
 
 #include "core/rng.h"
+#include "core/thread.h"
 
 #define VECTOR 32
 static const uint64_t vector[VECTOR] = {
@@ -71,10 +71,10 @@ static double *build_normals(int dim)
 const double *stair_qmc_normals(int dim)
 {
     static double *tables[STAIR_QMC_DIM + 1];
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    pthread_mutex_lock(&lock);
+    static stair_lock lock = STAIR_LOCK_FREE;
+    stair_lock_take(&lock);
     if (!tables[dim]) tables[dim] = build_normals(dim);
     const double *table = tables[dim];
-    pthread_mutex_unlock(&lock);
+    stair_lock_release(&lock);
     return table;
 }

@@ -1,7 +1,7 @@
-/* Philox 4x32-10 from Random123; normals by Box-Muller. */
+/* Philox 4x32-10 (Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011);
+ * normals by Box-Muller. */
 #include "core/rng.h"
 
-#include <Random123/philox.h>
 #include <math.h>
 #include <string.h>
 
@@ -14,15 +14,27 @@ static uint64_t key_of(uint64_t seed, stair_rng_purpose purpose)
     return seed ^ ((uint64_t)purpose * 0x9E3779B97F4A7C15u);
 }
 
+/* Ten rounds of two products of 32 by 32 bits; the key moves on by Weyl sequences. */
+static void philox(const uint32_t counter[4], uint32_t key[2], uint32_t c[4])
+{
+    memcpy(c, counter, 4 * sizeof *c);
+    for (int round = 0; round < 10; round++, key[0] += 0x9E3779B9u, key[1] += 0xBB67AE85u) {
+        uint64_t a = (uint64_t)0xD2511F53u * c[0], b = (uint64_t)0xCD9E8D57u * c[2];
+        c[0] = (uint32_t)(b >> 32) ^ c[1] ^ key[0];
+        c[1] = (uint32_t)b;
+        c[2] = (uint32_t)(a >> 32) ^ c[3] ^ key[1];
+        c[3] = (uint32_t)a;
+    }
+}
+
 void stair_rng_words(uint64_t seed, stair_rng_purpose purpose, uint64_t sample, uint64_t draw,
                      uint32_t out[4])
 {
     uint64_t key_bits = key_of(seed, purpose);
-    philox4x32_key_t key = {{(uint32_t)key_bits, (uint32_t)(key_bits >> 32)}};
-    philox4x32_ctr_t counter = {
-        {(uint32_t)sample, (uint32_t)(sample >> 32), (uint32_t)draw, (uint32_t)(draw >> 32)}};
-    philox4x32_ctr_t result = philox4x32(counter, key);
-    for (int i = 0; i < 4; i++) out[i] = result.v[i];
+    uint32_t key[2] = {(uint32_t)key_bits, (uint32_t)(key_bits >> 32)};
+    const uint32_t counter[4] = {(uint32_t)sample, (uint32_t)(sample >> 32), (uint32_t)draw,
+                                 (uint32_t)(draw >> 32)};
+    philox(counter, key, out);
 }
 
 static double unit(uint32_t high, uint32_t low)

@@ -1,8 +1,9 @@
 /* "Did you mean": the candidate nearest to a word in optimal-string-alignment distance, that is
  * insertions, deletions, substitutions and swaps of neighbours (Damerau 1964, Levenshtein 1966). */
-#include "model/model.h"
+#include "core/text.h"
 
 #include <ctype.h>
+#include <stdbool.h>
 #include <string.h>
 
 #define LONGEST 64

@@ -73,8 +73,8 @@ stair_status stair_gamp_fit(stair_context *context, const stair_model *model,
 
 typedef struct {
     const stair_model *model;
+    const stair_tiles *tiles;
     const double *omega;
-    size_t samples;
     double root[STAIR_GAMP_SQUARE]; /* of C + prenoise */
     double *normals;                /* (POINTS, P, M) */
     double *mean, *deviation, *plugin;
@@ -111,9 +111,9 @@ static stair_status predict_block(void *user, size_t block, int thread, stair_co
 {
     (void)thread, (void)local;
     const predict_job *job = user;
-    for (size_t i = block * job->samples / STAIR_GAMP_BLOCKS;
-         i < (block + 1) * job->samples / STAIR_GAMP_BLOCKS; i++)
-        predict_sample(job, i);
+    size_t lo, hi;
+    stair_block_range(job->tiles, block, &lo, &hi);
+    for (size_t i = lo; i < hi; i++) predict_sample(job, i);
     return STAIR_OK;
 }
 
@@ -135,9 +135,10 @@ stair_status stair_gamp_predict(stair_context *context, const stair_model *model
     STAIR_TRY(check_data(context, fresh));
     int cells = model->info.indices * model->info.tokens;
     double *omega = malloc((fresh->samples * (size_t)cells + 1) * sizeof(double));
+    stair_tiles tiles = tiles_of(model, fresh);
     predict_job job = {.model = model,
+                       .tiles = &tiles,
                        .omega = omega,
-                       .samples = fresh->samples,
                        .mean = mean,
                        .deviation = deviation,
                        .plugin = plugin,
@@ -146,7 +147,6 @@ stair_status stair_gamp_predict(stair_context *context, const stair_model *model
         omega && job.normals ? STAIR_OK : stair_fail(context, STAIR_NO_MEMORY, "out of memory");
     if (status == STAIR_OK) {
         double shift[CELLS];
-        stair_tiles tiles = tiles_of(model, fresh);
         stair_rng_uniforms(run->seed, STAIR_RNG_SHIFT, (uint64_t)1 << 41, cells, shift);
         for (int n = 0; n < POINTS; n++) {
             stair_qmc_point(cells, POINTS, (uint64_t)n, shift, job.normals + n * cells);
@@ -156,7 +156,7 @@ stair_status stair_gamp_predict(stair_context *context, const stair_model *model
         symmetric_root(model->info.indices, run->cov, model->info.prenoise, job.root);
         status = stair_gamp_project(context, &tiles, model->info.indices, run->weights, omega);
     }
-    if (status == STAIR_OK) status = stair_parallel(context, STAIR_GAMP_BLOCKS, predict_block, &job);
+    if (status == STAIR_OK) status = stair_parallel(context, stair_tiles_blocks(&tiles), predict_block, &job);
     free(omega);
     free(job.normals);
     return status;

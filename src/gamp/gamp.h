@@ -55,11 +55,12 @@ typedef struct {
     double cov_change;            /* largest relative change of a variance in it */
     double *g, *o;                /* (N, P, M): last g, and the memory o before the last step */
     double *next_g, *next_o;      /* where a pass writes */
-    double *b;                    /* (P, D): X^T g / sqrt(D) */
+    double *b;                    /* (P, D): X^T g / sqrt(D); behind it the rest of what a pass sums */
     double a[STAIR_GAMP_SQUARE];  /* A */
     double gg[STAIR_GAMP_SQUARE]; /* (1/D) sum g g^T, which A equals on average */
     double channel_error;
-    double *sums;      /* (blocks, P, D) */
+    double *room; /* of the sums of a pass */
+    size_t room_size;
     double seconds[3]; /* pass, drawing, channel: processor time */
     double *full;      /* state of the variants that keep variances per entry */
 } stair_gamp_state;
@@ -81,6 +82,7 @@ void stair_gamp_state_start(stair_gamp_state *state, uint64_t seed);
 
 /* ---- pass.c: one pass over X.  Fills next_g, next_o, b, a, gg; nothing else changes when it fails.
  * ----------- */
+size_t stair_gamp_sum_size(const stair_gamp_state *state); /* doubles that a pass sums over the samples */
 stair_status stair_gamp_pass(stair_context *context, stair_gamp_state *state);
 /* z (N, P, M) = X w^T / sqrt(D) */
 stair_status stair_gamp_project(stair_context *context, const stair_tiles *tiles, int indices,

@@ -1,19 +1,34 @@
 /* One pass over X for one iteration: tile by tile project, denoise, accumulate.
  *
- * Samples are cut into STAIR_GAMP_BLOCKS blocks, each with its own sums, added in block order afterwards: the
- * bytes do not depend on threads.  What a pass reads of the run it does not write, so a pass that is
- * stopped leaves the run where it was. */
+ * What is summed over the samples is one ordered sum over the blocks of gamp/tiles.h.  What a pass reads of
+ * the run it does not write, so a pass that is stopped leaves the run where it was. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/clock.h"
 #include "core/parallel.h"
-#include "gamp/clock.h"
 #include "gamp/gamp.h"
 
+/* What a block adds, one after the other in its doubles. */
 typedef struct {
-    double a[STAIR_GAMP_SQUARE], gg[STAIR_GAMP_SQUARE], error, seconds[3];
-} block_sums;
+    double *b;       /* (P, D): X^T g / sqrt(D) */
+    double *a, *gg;  /* (P, P): A before it is made symmetric, (1/D) sum g g^T */
+    double *error;   /* of the channel */
+    double *seconds; /* (3): pass, drawing, channel */
+} sums;
+
+size_t stair_gamp_sum_size(const stair_gamp_state *s)
+{
+    return (size_t)s->p * (size_t)s->dim + 2 * (size_t)(s->p * s->p) + 4;
+}
+
+static sums sums_in(const stair_gamp_state *s, double *all)
+{
+    size_t square = (size_t)(s->p * s->p);
+    double *a = all + (size_t)s->p * (size_t)s->dim;
+    return (sums){all, a, a + square, a + 2 * square, a + 2 * square + 1};
+}
 
 typedef struct {
     void *tile, *part;
@@ -22,9 +37,8 @@ typedef struct {
 
 typedef struct {
     stair_gamp_state *state;
-    void *w;           /* W in the element type of X */
-    scratch *room;     /* per thread */
-    block_sums *block; /* per block */
+    void *w;       /* W in the element type of X */
+    scratch *room; /* per thread */
 } pass_job;
 
 /* (rows, P) to (n, P, M), times `scale` */
@@ -101,7 +115,7 @@ static stair_status denoise(stair_context *local, const stair_gamp_state *s, siz
 }
 
 static void add_moments(const stair_gamp_state *s, size_t first, size_t n, const scratch *room,
-                        block_sums *sums)
+                        const sums *add)
 {
     int p = s->p, m = s->m, pm = p * m;
     for (size_t i = 0; i < n; i++) {
@@ -109,24 +123,34 @@ static void add_moments(const stair_gamp_state *s, size_t first, size_t n, const
         for (int a = 0; a < p; a++)
             for (int b = 0; b < p; b++)
                 for (int t = 0; t < m; t++) {
-                    sums->a[a * p + b] -= dg[(a * m + t) * pm + b * m + t];
-                    sums->gg[a * p + b] += g[a * m + t] * g[b * m + t];
+                    add->a[a * p + b] -= dg[(a * m + t) * pm + b * m + t];
+                    add->gg[a * p + b] += g[a * m + t] * g[b * m + t];
                 }
-        sums->error += fmin(1, room->error[i]);
+        *add->error += fmin(1, room->error[i]);
     }
 }
 
-static stair_status pass_block(void *user, size_t block, int thread, stair_context *local)
+/* Sums over samples become what enters the equations. */
+static void scale_sums(const stair_gamp_state *s, const sums *block)
 {
-    pass_job *job = user;
-    stair_gamp_state *s = job->state;
+    for (size_t i = 0; i < (size_t)s->p * (size_t)s->dim; i++) block->b[i] *= s->scale;
+    for (int i = 0; i < s->p * s->p; i++) {
+        block->a[i] /= s->dim;
+        block->gg[i] /= s->dim;
+    }
+}
+
+static stair_status pass_block(void *user, size_t block, int thread, stair_context *local, double *out)
+{
+    const pass_job *job = user;
+    const stair_gamp_state *s = job->state;
     const stair_tiles *tiles = &s->problem->tiles;
     scratch *room = &job->room[thread];
-    block_sums *sums = &job->block[block];
+    sums add = sums_in(s, out);
     stair_products shape = stair_tile_products(tiles, s->p);
-    stair_products_sum total = {.part = room->part, .sum = s->sums + block * (size_t)s->p * (size_t)s->dim};
+    stair_products_sum total = {.part = room->part, .sum = add.b};
     size_t lo, hi, most = stair_tile_samples(tiles), cells = (size_t)(s->p * s->m);
-    memset(sums, 0, sizeof *sums);
+    memset(add.a, 0, (size_t)(out + stair_gamp_sum_size(s) - add.a) * sizeof *out);
     stair_block_range(tiles, block, &lo, &hi);
     for (size_t first = lo; first < hi; first += most) {
         size_t n = hi - first < most ? hi - first : most;
@@ -138,37 +162,31 @@ static stair_status pass_block(void *user, size_t block, int thread, stair_conte
         rows_to_cells(n, s->p, s->m, s->scale, room->rows, room->omega);
         react(s, first, n, room->omega);
         STAIR_TRY(denoise(local, s, first, n, room));
-        add_moments(s, first, n, room, sums);
+        add_moments(s, first, n, room, &add);
         cells_to_rows(n, s->p, s->m, s->next_g + first * cells, room->rows);
         double denoised = stair_thread_seconds();
         stair_products_collect(&shape, n * (size_t)s->m, x, room->rows, &total);
-        sums->seconds[1] += drawn - begun;
-        sums->seconds[2] += denoised - projected;
-        sums->seconds[0] += projected - drawn + stair_thread_seconds() - denoised;
+        add.seconds[1] += drawn - begun;
+        add.seconds[2] += denoised - projected;
+        add.seconds[0] += projected - drawn + stair_thread_seconds() - denoised;
     }
     stair_products_finish(&shape, &total);
+    scale_sums(s, &add);
     return STAIR_OK;
 }
 
-static void add_blocks(stair_gamp_state *s, const block_sums *block)
+/* What is left to do once s->b and what is behind it hold the sums over all blocks. */
+static void take_sums(stair_gamp_state *s)
 {
-    size_t size = (size_t)s->p * (size_t)s->dim;
     int p = s->p;
-    double a[STAIR_GAMP_SQUARE] = {0}, gg[STAIR_GAMP_SQUARE] = {0}, error = 0;
-    memset(s->b, 0, size * sizeof(double));
-    for (size_t b = 0; b < STAIR_GAMP_BLOCKS; b++) {
-        for (size_t i = 0; i < size; i++) s->b[i] += s->scale * s->sums[b * size + i];
-        for (int i = 0; i < p * p; i++) a[i] += block[b].a[i] / s->dim;
-        for (int i = 0; i < p * p; i++) gg[i] += block[b].gg[i] / s->dim;
-        for (int i = 0; i < 3; i++) s->seconds[i] += block[b].seconds[i];
-        error += block[b].error;
-    }
+    sums all = sums_in(s, s->b);
     for (int i = 0; i < p; i++)
         for (int j = 0; j < p; j++) {
-            s->a[i * p + j] = 0.5 * (a[i * p + j] + a[j * p + i]);
-            s->gg[i * p + j] = gg[i * p + j];
+            s->a[i * p + j] = 0.5 * (all.a[i * p + j] + all.a[j * p + i]);
+            s->gg[i * p + j] = all.gg[i * p + j];
         }
-    s->channel_error = s->samples ? error / (double)s->samples : 0;
+    for (int i = 0; i < 3; i++) s->seconds[i] += all.seconds[i];
+    s->channel_error = s->samples ? *all.error / (double)s->samples : 0;
 }
 
 static void free_scratch(int width, scratch *room)
@@ -204,20 +222,30 @@ static scratch *make_scratch(int width, const stair_tiles *tiles, int indices)
     return room;
 }
 
+/* Kept from pass to pass: the pages of a large sum cost more than their use. */
+static bool make_room(stair_gamp_state *s, size_t size)
+{
+    if (s->room_size >= size) return true;
+    free(s->room);
+    s->room = stair_products_memory(size * sizeof(double));
+    s->room_size = s->room ? size : 0;
+    return s->room;
+}
+
 stair_status stair_gamp_pass(stair_context *context, stair_gamp_state *state)
 {
-    int width = stair_parallel_width(context, STAIR_GAMP_BLOCKS);
+    const stair_tiles *tiles = &state->problem->tiles;
+    stair_sum sum = stair_tiles_sum(tiles, stair_gamp_sum_size(state));
+    int width = stair_sum_width(context, &sum);
     pass_job job = {.state = state,
-                    .w = stair_tile_weights(&state->problem->tiles, state->p, state->w),
-                    .room = make_scratch(width, &state->problem->tiles, state->p),
-                    .block = calloc(STAIR_GAMP_BLOCKS, sizeof *job.block)};
-    stair_status status = job.w && job.room && job.block
-                              ? stair_parallel(context, STAIR_GAMP_BLOCKS, pass_block, &job)
+                    .w = stair_tile_weights(tiles, state->p, state->w),
+                    .room = make_scratch(width, tiles, state->p)};
+    stair_status status = job.w && job.room && make_room(state, stair_sum_room(context, &sum))
+                              ? stair_sum_blocks(context, &sum, pass_block, &job, state->room, state->b)
                               : stair_fail(context, STAIR_NO_MEMORY, "out of memory");
-    if (status == STAIR_OK) add_blocks(state, job.block);
+    if (status == STAIR_OK) take_sums(state);
     free(job.w);
     free_scratch(width, job.room);
-    free(job.block);
     return status;
 }
 
@@ -249,10 +277,11 @@ static stair_status project_block(void *user, size_t block, int thread, stair_co
 stair_status stair_gamp_project(stair_context *context, const stair_tiles *tiles, int indices,
                                 const double *w, double *z)
 {
-    int width = stair_parallel_width(context, STAIR_GAMP_BLOCKS);
+    size_t blocks = stair_tiles_blocks(tiles);
+    int width = stair_parallel_width(context, blocks);
     project_job job = {tiles, indices, stair_tile_weights(tiles, indices, w), z,
                        make_scratch(width, tiles, indices)};
-    stair_status status = job.w && job.room ? stair_parallel(context, STAIR_GAMP_BLOCKS, project_block, &job)
+    stair_status status = job.w && job.room ? stair_parallel(context, blocks, project_block, &job)
                                             : stair_fail(context, STAIR_NO_MEMORY, "out of memory");
     free(job.w);
     free_scratch(width, job.room);

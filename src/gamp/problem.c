@@ -23,8 +23,8 @@ void stair_gamp_draw_rows(uint64_t seed, int purpose, int rows, int dim, double 
 
 typedef struct {
     const stair_model *model;
+    const stair_tiles *tiles;
     uint64_t seed;
-    size_t samples;
     const double *z;
     double *labels;
 } label_job;
@@ -49,9 +49,9 @@ static stair_status label_block(void *user, size_t block, int thread, stair_cont
 {
     (void)thread, (void)local;
     const label_job *job = user;
-    for (size_t i = block * job->samples / STAIR_GAMP_BLOCKS;
-         i < (block + 1) * job->samples / STAIR_GAMP_BLOCKS; i++)
-        label_sample(job, i);
+    size_t lo, hi;
+    stair_block_range(job->tiles, block, &lo, &hi);
+    for (size_t i = lo; i < hi; i++) label_sample(job, i);
     return STAIR_OK;
 }
 
@@ -61,10 +61,11 @@ static stair_status draw_labels(stair_context *context, const stair_model *model
     size_t n = problem->tiles.samples, cells = (size_t)(model->info.indices * model->info.tokens);
     double *z = malloc((n * cells + 1) * sizeof(double));
     if (!z) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
-    label_job job = {model, seed, n, z, problem->own_labels};
+    label_job job = {model, &problem->tiles, seed, z, problem->own_labels};
     stair_status status =
         stair_gamp_project(context, &problem->tiles, model->info.indices, problem->teacher, z);
-    if (status == STAIR_OK) status = stair_parallel(context, STAIR_GAMP_BLOCKS, label_block, &job);
+    if (status == STAIR_OK)
+        status = stair_parallel(context, stair_tiles_blocks(&problem->tiles), label_block, &job);
     free(z);
     return status;
 }

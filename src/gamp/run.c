@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/clock.h"
 #include "core/matrix.h"
-#include "gamp/clock.h"
+#include "core/text.h"
 #include "gamp/gamp.h"
 #include "gamp/run.h"
-#include "train/runs.h"
-#include "train/state_file.h"
+#include "io/checkpoint.h"
 
 static const char *const variants[] = {"gamp",      "full",         "bp", "no-onsager", "printed-onsager",
                                        "printed-g", "printed-side", NULL};

@@ -32,8 +32,7 @@ stair_status stair_gamp_state_create(stair_context *context, const stair_model *
     state->channel.precision = options->precision;
     state->channel.seed = options->seed;
     state->w = calloc(size, sizeof(double));
-    state->b = calloc(size, sizeof(double));
-    state->sums = calloc(STAIR_GAMP_BLOCKS * size, sizeof(double));
+    state->b = calloc(stair_gamp_sum_size(state), sizeof(double));
     state->g = calloc(n * cells + 1, sizeof(double));
     state->o = calloc(n * cells + 1, sizeof(double));
     state->next_g = calloc(n * cells + 1, sizeof(double));
@@ -42,8 +41,7 @@ stair_status stair_gamp_state_create(stair_context *context, const stair_model *
                   : state->variant == STAIR_GAMP_BP ? stair_gamp_bp_size(state)
                                                     : 1;
     state->full = calloc(more, sizeof(double));
-    if (state->w && state->b && state->sums && state->g && state->o && state->next_g && state->next_o &&
-        state->full)
+    if (state->w && state->b && state->g && state->o && state->next_g && state->next_o && state->full)
         return STAIR_OK;
     stair_gamp_state_destroy(state);
     return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
@@ -53,7 +51,7 @@ void stair_gamp_state_destroy(stair_gamp_state *s)
 {
     free(s->w);
     free(s->b);
-    free(s->sums);
+    free(s->room);
     free(s->g);
     free(s->o);
     free(s->next_g);

@@ -33,11 +33,33 @@ size_t stair_tile_bytes(const stair_tiles *tiles)
     return stair_tile_samples(tiles) * sample_bytes(tiles);
 }
 
+stair_sum stair_tiles_sum(const stair_tiles *tiles, size_t size)
+{
+    size_t most = tiles->most ? tiles->most : STAIR_GAMP_SAMPLES;
+    stair_sum sum = {.parts = STAIR_GAMP_PARTS, .size = size};
+    while (tiles->samples > (STAIR_GAMP_PARTS * most) << sum.levels) sum.levels++;
+    return sum;
+}
+
+size_t stair_tiles_blocks(const stair_tiles *tiles)
+{
+    return (size_t)STAIR_GAMP_PARTS << stair_tiles_sum(tiles, 0).levels;
+}
+
+/* count k / n, without overflow while n <= 2^32 */
+static size_t share(size_t count, size_t k, size_t n)
+{
+    return count / n * k + count % n * k / n;
+}
+
 void stair_block_range(const stair_tiles *tiles, size_t b, size_t *lo, size_t *hi)
 {
-    *lo = tiles->samples / STAIR_GAMP_BLOCKS * b + tiles->samples % STAIR_GAMP_BLOCKS * b / STAIR_GAMP_BLOCKS;
-    b++;
-    *hi = tiles->samples / STAIR_GAMP_BLOCKS * b + tiles->samples % STAIR_GAMP_BLOCKS * b / STAIR_GAMP_BLOCKS;
+    int levels = stair_tiles_sum(tiles, 0).levels;
+    size_t part = b >> levels, leaves = (size_t)1 << levels, leaf = b & (leaves - 1);
+    size_t from = share(tiles->samples, part, STAIR_GAMP_PARTS);
+    size_t count = share(tiles->samples, part + 1, STAIR_GAMP_PARTS) - from;
+    *lo = from + share(count, leaf, leaves);
+    *hi = from + share(count, leaf + 1, leaves);
 }
 
 static void draw_samples(const stair_tiles *tiles, size_t first, size_t n, void *out)
@@ -99,5 +121,5 @@ static stair_status draw_block(void *user, size_t block, int thread, stair_conte
 stair_status stair_tiles_draw(stair_context *context, const stair_tiles *tiles, void *out)
 {
     draw_job job = {tiles, out};
-    return stair_parallel(context, STAIR_GAMP_BLOCKS, draw_block, &job);
+    return stair_parallel(context, stair_tiles_blocks(tiles), draw_block, &job);
 }

@@ -1,14 +1,17 @@
 /* X in tiles of samples that fit a processor's own cache: stored, mapped, or drawn again when needed.
  *
  * A tile is read from memory once, projected, and read a second time out of the cache when X^T g is
- * accumulated.  Tile and block sizes follow from the shape of X alone, so sums have one order. */
+ * accumulated.  Samples are cut into STAIR_GAMP_PARTS parts, and these, where there are very many samples,
+ * into 2^k blocks each.  Tiles and blocks follow from the shape of X alone, so sums have one order. */
 #ifndef STAIR_GAMP_TILES_H
 #define STAIR_GAMP_TILES_H
 
 #include "core/context.h"
 #include "core/products.h"
+#include "core/reduce.h"
 
-#define STAIR_GAMP_BLOCKS 32 /* parts of the samples, each with its own accumulator */
+#define STAIR_GAMP_PARTS   32   /* of the samples, summed in order */
+#define STAIR_GAMP_SAMPLES 4096 /* most of a block */
 
 typedef struct {
     int dim, tokens;
@@ -16,11 +19,15 @@ typedef struct {
     bool single;          /* elements are float */
     const void *x;        /* (N, M, D), or NULL: drawn */
     uint64_t seed, first; /* drawn: sample i is number first + i */
+    size_t most;          /* samples of a block, 0: STAIR_GAMP_SAMPLES; tests make it small */
 } stair_tiles;
 
 size_t stair_tile_samples(const stair_tiles *tiles); /* of one tile */
 size_t stair_tile_bytes(const stair_tiles *tiles);   /* of one tile */
 
+/* How sums of `size` doubles over all samples are made: parts, and levels of blocks in them. */
+stair_sum stair_tiles_sum(const stair_tiles *tiles, size_t size);
+size_t stair_tiles_blocks(const stair_tiles *tiles);
 /* Samples [lo, hi) of block b. */
 void stair_block_range(const stair_tiles *tiles, size_t b, size_t *lo, size_t *hi);
 

@@ -163,7 +163,4 @@ stair_status stair_label_check(stair_context *context, const stair_model *model,
 /* The posterior in closed form, or NULL. */
 const stair_closed_ops *stair_model_closed(const stair_model *model);
 
-/* Closest of the candidates to `word` ("did you mean"), or NULL when none is close. */
-const char *stair_closest(const char *word, const char *const *candidates);
-
 #endif

@@ -4,9 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/npz.h"
+#include "io/npz.h"
 #include "train/classifier.h"
-#include "train/npz_read.h"
 
 /* A member (rows, tail...) whose rows lie `stride` apart. */
 static stair_status add_rows(stair_context *context, stair_npz *npz, const char *name, int rank,

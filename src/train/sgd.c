@@ -14,8 +14,9 @@
 #include "core/parallel.h"
 #include "core/rng.h"
 #include "train/sgd.h"
-#include "train/runs.h"
-#include "train/state_file.h"
+#include "core/clock.h"
+#include "core/runs.h"
+#include "io/checkpoint.h"
 
 stair_sgd_options stair_sgd_defaults(void)
 {

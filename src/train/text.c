@@ -15,12 +15,6 @@
 #include <string.h>
 #include <utf8proc.h>
 
-void stair_text_free(stair_text *text)
-{
-    free(text->data);
-    *text = (stair_text){0};
-}
-
 static bool reserve(stair_text *text, size_t size)
 {
     if (size <= text->capacity) return true;
@@ -127,5 +121,24 @@ stair_status stair_text_words(stair_context *context, const char *text, size_t l
     }
     if (!reserve(words, words->size + 1)) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
     close_word(&w);
+    return STAIR_OK;
+}
+
+stair_status stair_text_check_line(stair_context *context, const char *path, stair_text *text,
+                                   stair_line line)
+{
+    utf8proc_uint8_t *bytes = (utf8proc_uint8_t *)text->data + (line.start - text->data);
+    for (size_t at = 0; at < line.length;) {
+        utf8proc_int32_t c;
+        utf8proc_ssize_t used = utf8proc_iterate(bytes + at, (utf8proc_ssize_t)(line.length - at), &c);
+        if (used < 1 && bytes[at] == 0xF0) {
+            bytes[at] = ' ';
+            used = 1;
+        }
+        if (used < 1)
+            return stair_fail(context, STAIR_BAD_INPUT, "%s:%d: byte %zu (0x%02X) is not UTF-8", path,
+                              line.number, at + 1, bytes[at]);
+        at += (size_t)used;
+    }
     return STAIR_OK;
 }

@@ -5,7 +5,8 @@
 #include <string.h>
 
 #include "core/parallel.h"
-#include "train/runs.h"
+#include "core/clock.h"
+#include "core/runs.h"
 #include "train/train.h"
 
 stair_train_options stair_train_defaults(void)

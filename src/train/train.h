@@ -4,7 +4,7 @@
 
 #include "train/adamw.h"
 #include "train/classifier.h"
-#include "train/state_file.h"
+#include "io/checkpoint.h"
 
 typedef struct {
     const stair_train_options *options;

@@ -1,5 +1,5 @@
 /* NPY files of arbitrary bytes: refused or read, never a crash. */
-#include "core/npy.h"
+#include "io/npy.h"
 
 #include <stdlib.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 /* Arbitrary bytes as vocabulary, as questions, as checkpoint and as weights: refused or read. */
 #include "stair_train.h"
-#include "train/state_file.h"
+#include "io/checkpoint.h"
 
 #include <stdlib.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 /* Atomic files: whole or absent, and a file that appeared meanwhile is not replaced. */
-#include "core/atomic_file.h"
+#include "io/atomic_file.h"
 
 #include <dirent.h>
 #include <stdlib.h>

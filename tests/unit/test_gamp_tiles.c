@@ -76,16 +76,37 @@ static void kernels_agree_with_plain_loops(void **state)
 static void blocks_cover_all_samples_once(void **state)
 {
     (void)state;
-    static const size_t counts[] = {0, 1, 31, 32, 33, 1000, 12345678901};
-    for (int k = 0; k < 7; k++) {
-        stair_tiles tiles = {.dim = 1, .tokens = 1, .samples = counts[k]};
-        size_t lo, hi, next = 0;
-        for (size_t b = 0; b < STAIR_GAMP_BLOCKS; b++) {
-            stair_block_range(&tiles, b, &lo, &hi);
-            assert_true(lo == next && hi >= lo);
-            next = hi;
+    static const size_t counts[] = {0, 1, 31, 32, 33, 1000, 32 * 4096, 32 * 4096 + 1, 12345678901};
+    static const size_t most[] = {0, 1, 3, 100000000};
+    for (int k = 0; k < 9; k++)
+        for (int j = 0; j < 4; j++) {
+            stair_tiles tiles = {.dim = 1, .tokens = 1, .samples = counts[k], .most = most[j]};
+            if (counts[k] > 1000000 && j > 0 && j < 3) continue; /* billions of blocks */
+            size_t lo, hi, next = 0, blocks = stair_tiles_blocks(&tiles), limit = most[j] ? most[j] : 4096;
+            assert_int_equal(blocks > STAIR_GAMP_PARTS, counts[k] > STAIR_GAMP_PARTS * limit);
+            for (size_t b = 0; b < blocks; b++) {
+                stair_block_range(&tiles, b, &lo, &hi);
+                assert_true(lo == next && hi >= lo && hi - lo <= limit);
+                next = hi;
+            }
+            assert_true(next == counts[k]);
         }
-        assert_true(next == counts[k]);
+}
+
+/* Blocks of a part lie within it, so parts are the same however finely they are cut. */
+static void parts_do_not_move(void **state)
+{
+    (void)state;
+    stair_tiles whole = {.dim = 1, .tokens = 1, .samples = 12345}, cut = whole;
+    cut.most = 7;
+    size_t each = stair_tiles_blocks(&cut) / STAIR_GAMP_PARTS, lo, hi, first, last;
+    assert_true(stair_tiles_blocks(&whole) == STAIR_GAMP_PARTS && each == 64);
+    for (size_t b = 0; b < STAIR_GAMP_PARTS; b++) {
+        stair_block_range(&whole, b, &lo, &hi);
+        stair_block_range(&cut, b * each, &first, &last);
+        assert_int_equal(first, lo);
+        stair_block_range(&cut, (b + 1) * each - 1, &first, &last);
+        assert_int_equal(last, hi);
     }
 }
 
@@ -121,6 +142,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kernels_agree_with_plain_loops),
         cmocka_unit_test(blocks_cover_all_samples_once),
+        cmocka_unit_test(parts_do_not_move),
         cmocka_unit_test(single_normals_are_the_double_ones),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

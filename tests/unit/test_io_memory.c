@@ -1,8 +1,8 @@
 /* The input and output layer when memory runs out: failing_memory.h, and no file is left behind. */
 #include "failing_memory.h"
 
-#include "core/npy.h"
-#include "core/npz.h"
+#include "io/npy.h"
+#include "io/npz.h"
 #include "options.h"
 
 #include <dirent.h>

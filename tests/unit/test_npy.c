@@ -1,6 +1,6 @@
 /* NPY files: what is written comes back in blocks of any size, any order and width; headers are not trusted.
  */
-#include "core/npy.h"
+#include "io/npy.h"
 
 #include <stdlib.h>
 #include <string.h>

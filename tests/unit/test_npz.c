@@ -1,6 +1,6 @@
 /* NPZ archives, read back by libzip: members, checksums, 64-bit sizes, equal bytes, nothing left behind. */
-#include "core/npz.h"
-#include "core/npy.h"
+#include "io/npz.h"
+#include "io/npy.h"
 
 #include <dirent.h>
 #include <stdlib.h>

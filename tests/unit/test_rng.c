@@ -1,7 +1,12 @@
-/* Philox 4x32-10 through stair_rng_words(), against the known answers of Random123's kat_vectors; the key is
- * seed ^ purpose * odd constant, so a seed can be chosen for any key. */
+/* Philox 4x32-10 through stair_rng_words(), against the known answers of Random123's kat_vectors and, where
+ * it is installed, against Random123 itself; the key is seed ^ purpose * odd constant, so a seed can be
+ * chosen for any key. */
 #include "assert_close.h"
 #include "core/rng.h"
+
+#ifdef RANDOM123
+#include <Random123/philox.h>
+#endif
 
 #define FOLD 0x9E3779B97F4A7C15u
 
@@ -21,6 +26,28 @@ static void philox_known_answers(void **state)
     /* counter 243f6a88 85a308d3 13198a2e 03707344, key a4093822 299f31d0: digits of pi */
     assert_words(0x299f31d0a4093822u, 0x85a308d3243f6a88u, 0x0370734413198a2eu,
                  (uint32_t[]){0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1});
+}
+
+/* Counters and keys all over, and those next to where a carry could be lost. */
+static void philox_is_that_of_random123(void **state)
+{
+    (void)state;
+#ifdef RANDOM123
+    static const uint64_t edges[] = {0, 1, 0xFFFFFFFFu, 0x100000000u, 0xFFFFFFFF00000000u, UINT64_MAX};
+    uint64_t mix = 1, x[3];
+    for (int n = 0; n < 200000; n++) {
+        for (int k = 0; k < 3; k++) {
+            mix = mix * 6364136223846793005u + 1442695040888963407u;
+            x[k] = mix >> 61 == 0 ? edges[(mix >> 32) % 6] : mix ^ mix >> 29;
+        }
+        philox4x32_key_t key = {{(uint32_t)x[0], (uint32_t)(x[0] >> 32)}};
+        philox4x32_ctr_t counter = {
+            {(uint32_t)x[1], (uint32_t)(x[1] >> 32), (uint32_t)x[2], (uint32_t)(x[2] >> 32)}};
+        assert_words(x[0], x[1], x[2], philox4x32(counter, key).v);
+    }
+#else
+    skip();
+#endif
 }
 
 static void uniforms_are_inside_the_interval(void **state)
@@ -77,6 +104,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(philox_known_answers),
+        cmocka_unit_test(philox_is_that_of_random123),
         cmocka_unit_test(uniforms_are_inside_the_interval),
         cmocka_unit_test(normals_have_the_moments_of_a_gaussian),
         cmocka_unit_test(streams_are_functions_of_their_name),

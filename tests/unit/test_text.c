@@ -1,5 +1,5 @@
 /* "Did you mean": slips are forgiven, strangers are not. */
-#include "model/model.h"
+#include "core/text.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

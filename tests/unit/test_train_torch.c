@@ -3,7 +3,7 @@
  * and every row of the embedding kept. */
 #include "assert_close.h"
 #include "stair_train.h"
-#include "train/npz_read.h"
+#include "io/npz.h"
 #include "train/sgd.h"
 #include "train/train.h"
 

@@ -1,5 +1,5 @@
 /* NPY data: blocks of rows from a file, converted to doubles in C order. */
-#include "core/npy.h"
+#include "io/npy.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #define LONGEST_HEADER 10240
-#define CHUNK          8192 /* elements converted at a time */
+#define CHUNK          4096 /* elements converted at a time */
 
 static stair_status bad(stair_context *context, const char *path, const char *reason)
 {

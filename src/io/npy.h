@@ -2,8 +2,8 @@
  *
  * A row is everything after the first dimension.  Files are never loaded whole, so their size does
  * not matter; headers are not trusted. */
-#ifndef STAIR_CORE_NPY_H
-#define STAIR_CORE_NPY_H
+#ifndef STAIR_IO_NPY_H
+#define STAIR_IO_NPY_H
 
 #include "core/context.h"
 

@@ -1,5 +1,5 @@
 /* The temporary name carries the process number, so two runs never share one. */
-#include "core/atomic_file.h"
+#include "io/atomic_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

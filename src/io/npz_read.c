@@ -1,6 +1,6 @@
 /* NPZ is a ZIP of NPY files.  The archive is libzip's business; the header of each array goes through
  * the same parser as files of their own; its elements may be f8, f4, i8, i4 or u1, little-endian. */
-#include "train/npz_read.h"
+#include "io/npz.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,6 +1,7 @@
-/* Processor time, waiting for memory included: what other programs do on the same cores does not count. */
-#ifndef STAIR_GAMP_CLOCK_H
-#define STAIR_GAMP_CLOCK_H
+/* Clocks.  Processor time includes waiting for memory; what other programs do on the same cores does not
+ * count. */
+#ifndef STAIR_CORE_CLOCK_H
+#define STAIR_CORE_CLOCK_H
 
 #include <time.h>
 
@@ -19,6 +20,12 @@ static inline double stair_thread_seconds(void)
 static inline double stair_process_seconds(void)
 {
     return stair_clock_seconds(CLOCK_PROCESS_CPUTIME_ID);
+}
+
+/* Wall time, of a clock that only goes forward. */
+static inline double stair_seconds(void)
+{
+    return stair_clock_seconds(CLOCK_MONOTONIC);
 }
 
 #endif

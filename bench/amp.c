@@ -11,12 +11,12 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "bench.h"
+#include "core/clock.h"
 #include "core/isa.h"
 #include "core/parallel.h"
 #include "core/rng.h"
-#include "gamp/clock.h"
 #include "gamp/gamp.h"
-#include "train/runs.h"
 
 #define REPEATS      20
 #define X_BYTES      ((size_t)384 << 20) /* many times the last cache */
@@ -26,19 +26,18 @@
 #define MINUTES      3.0
 #define CROSS_RUNS   16
 
-STAIR_HOT_TABLE(float, stair_products_read, (size_t count, const float *x));
+STAIR_HOT_TABLE(float, stair_bench_read, (size_t count, const float *x));
 
 typedef struct {
     stair_tiles tiles;
     int indices;
     const double *w;
     void *own;    /* w in the element type of X */
-    double *sums; /* (blocks, P, D) */
+    double *sum;  /* (P, D) and the seconds it took; or what was read, and its seconds */
+    double *room; /* of the sum */
     double *rows; /* (threads, rows of a tile, P) */
     float *parts; /* (threads, P, D) */
-    float *read;  /* (blocks) */
     bool cached;  /* the first tile of a block again and again */
-    double seconds[STAIR_GAMP_BLOCKS];
 } products;
 
 static size_t row_room(const stair_tiles *tiles, int indices)
@@ -46,17 +45,16 @@ static size_t row_room(const stair_tiles *tiles, int indices)
     return stair_tile_samples(tiles) * (size_t)tiles->tokens * (size_t)indices;
 }
 
-static stair_status multiply_block(void *user, size_t block, int thread, stair_context *local)
+static stair_status multiply_block(void *user, size_t block, int thread, stair_context *local, double *out)
 {
     (void)local;
-    products *job = user;
+    const products *job = user;
     double begun = stair_thread_seconds();
     const stair_tiles *tiles = &job->tiles;
     double *rows = job->rows + (size_t)thread * row_room(tiles, job->indices);
     size_t weights = (size_t)job->indices * (size_t)tiles->dim;
     stair_products shape = stair_tile_products(tiles, job->indices);
-    stair_products_sum sum = {.part = job->parts + (size_t)thread * weights,
-                              .sum = job->sums + block * weights};
+    stair_products_sum sum = {.part = job->parts + (size_t)thread * weights, .sum = out};
     size_t lo, hi, most = stair_tile_samples(tiles);
     stair_block_range(tiles, block, &lo, &hi);
     for (size_t first = lo; first < hi; first += most) {
@@ -66,30 +64,29 @@ static stair_status multiply_block(void *user, size_t block, int thread, stair_c
         stair_products_collect(&shape, n * (size_t)tiles->tokens, x, rows, &sum);
     }
     stair_products_finish(&shape, &sum);
-    job->seconds[block] = stair_thread_seconds() - begun;
+    out[weights] = stair_thread_seconds() - begun;
     return STAIR_OK;
 }
 
-static stair_status read_block(void *user, size_t block, int thread, stair_context *local)
+static stair_status read_block(void *user, size_t block, int thread, stair_context *local, double *out)
 {
     (void)thread, (void)local;
-    products *job = user;
+    const products *job = user;
     double begun = stair_thread_seconds();
     size_t lo, hi, row = (size_t)job->tiles.tokens * (size_t)job->tiles.dim;
     stair_block_range(&job->tiles, block, &lo, &hi);
-    job->read[block] =
-        stair_products_read_table[stair_isa()]((hi - lo) * row, (const float *)job->tiles.x + lo * row);
-    job->seconds[block] = stair_thread_seconds() - begun;
+    out[0] = stair_bench_read_table[stair_isa()]((hi - lo) * row, (const float *)job->tiles.x + lo * row);
+    out[1] = stair_thread_seconds() - begun;
     return STAIR_OK;
 }
 
-static stair_status time_pass(stair_context *context, stair_parallel_body *body, products *job,
+/* `size` numbers and the seconds behind them */
+static stair_status time_pass(stair_context *context, stair_sum_body *body, size_t size, products *job,
                               double *seconds)
 {
-    double sum = 0;
-    STAIR_TRY(stair_parallel(context, STAIR_GAMP_BLOCKS, body, job));
-    for (size_t b = 0; b < STAIR_GAMP_BLOCKS; b++) sum += job->seconds[b];
-    *seconds = sum / context->threads;
+    stair_sum sum = stair_tiles_sum(&job->tiles, size + 1);
+    STAIR_TRY(stair_sum_blocks(context, &sum, body, job, job->room, job->sum));
+    *seconds = job->sum[size] / context->threads;
     return STAIR_OK;
 }
 
@@ -121,9 +118,7 @@ static double verify(const products *job)
         size += dot * dot;
     }
     for (int k = 0; k < COLUMNS; k++) {
-        double got = 0;
-        for (size_t b = 0; b < STAIR_GAMP_BLOCKS; b++)
-            got += job->sums[b * (size_t)job->indices * dim + (size_t)k * (dim - 1) / (COLUMNS - 1)];
+        double got = job->sum[(size_t)k * (dim - 1) / (COLUMNS - 1)];
         worst = fmax(worst, fabs(got - expected[k]) / sqrt(size));
     }
     return worst;
@@ -135,10 +130,11 @@ static stair_status bench_pass(stair_context *context, int dim, int indices, sta
     size_t samples = X_BYTES / (2 * sizeof(float) * (size_t)dim), weights = (size_t)indices * (size_t)dim;
     products job = {.indices = indices,
                     .tiles = {.dim = dim, .tokens = 2, .samples = samples, .single = true, .seed = 1}};
-    float *x = stair_products_memory(samples * 2 * (size_t)dim * sizeof(float)), read[STAIR_GAMP_BLOCKS];
-    double *memory = malloc(
-        (weights * (1 + STAIR_GAMP_BLOCKS) + (size_t)context->threads * row_room(&job.tiles, indices)) *
-        sizeof(double));
+    float *x = stair_products_memory(samples * 2 * (size_t)dim * sizeof(float));
+    stair_sum sum = stair_tiles_sum(&job.tiles, weights + 1);
+    double *memory = malloc((2 * weights + 1 + stair_sum_room(context, &sum) +
+                             (size_t)context->threads * row_room(&job.tiles, indices)) *
+                            sizeof(double));
     double reading[REPEATS], cached[REPEATS], pass[REPEATS], ratio[REPEATS];
     double gigabytes = (double)(samples * 2 * (size_t)dim * sizeof(float)) / 1e9;
     job.parts = stair_products_memory(weights * (size_t)context->threads * sizeof(float));
@@ -151,16 +147,16 @@ static stair_status bench_pass(stair_context *context, int dim, int indices, sta
         job.w = memory;
         job.own = stair_tile_weights(&job.tiles, indices, memory);
         if (!job.own) status = stair_fail(context, STAIR_NO_MEMORY, "out of memory");
-        job.sums = memory + weights;
-        job.rows = job.sums + weights * STAIR_GAMP_BLOCKS;
-        job.read = read;
+        job.room = memory + weights;
+        job.sum = job.room + stair_sum_room(context, &sum);
+        job.rows = job.sum + weights + 1;
     }
     for (int k = 0; k < REPEATS && status == STAIR_OK; k++) {
         job.cached = true;
-        status = time_pass(context, multiply_block, &job, &cached[k]);
+        status = time_pass(context, multiply_block, weights, &job, &cached[k]);
         job.cached = false;
-        if (status == STAIR_OK) status = time_pass(context, read_block, &job, &reading[k]);
-        if (status == STAIR_OK) status = time_pass(context, multiply_block, &job, &pass[k]);
+        if (status == STAIR_OK) status = time_pass(context, read_block, 1, &job, &reading[k]);
+        if (status == STAIR_OK) status = time_pass(context, multiply_block, weights, &job, &pass[k]);
         if (status == STAIR_OK) ratio[k] = reading[k] / pass[k];
     }
     if (status == STAIR_OK) {

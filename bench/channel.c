@@ -9,10 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <stdio.h>
-#include <time.h>
 
-#include "core/context.h"
+#include "bench.h"
 #include "channel/rules.h"
+#include "core/clock.h"
+#include "core/context.h"
 #include "core/isa.h"
 
 #define STICK   1024 /* exps per measurement: fits the first cache */
@@ -36,22 +37,15 @@ static const bench_case cases[] = {
     {"attention:layers=2,tokens=3", 0.05, 1, 1e-4, 0, "lattice", 1e-5},
 };
 
-static double processor_time(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* Seconds of one vector exp. */
 static double measure_stick(void)
 {
     double x[STICK], y[STICK], best = INFINITY;
     for (int i = 0; i < STICK; i++) x[i] = -20.0 * i / STICK;
     for (int k = 0; k < 3; k++) {
-        double start = processor_time();
+        double start = stair_thread_seconds();
         for (int r = 0; r < 20; r++) stair_bench_exp_table[stair_isa()](STICK, x, y);
-        best = fmin(best, (processor_time() - start) / (20.0 * STICK));
+        best = fmin(best, (stair_thread_seconds() - start) / (20.0 * STICK));
     }
     return best;
 }
@@ -152,11 +146,11 @@ static stair_status time_points(stair_context *context, const bench_case *c, ben
                                      .error = d->error + i,
                                      .nodes = d->nodes + i,
                                      .method = d->method + i};
-        double stick = measure_stick(), start = processor_time();
+        double stick = measure_stick(), start = stair_thread_seconds();
         STAIR_TRY(stair_channel_evaluate(context, d->model, &options, i, n,
                                          d->labels + i * (size_t)d->info.label_size, d->omega + i * size, n,
                                          d->cov + i * cov, &part));
-        double spent = processor_time() - start;
+        double spent = stair_thread_seconds() - start;
         *cost += spent / (0.5 * (stick + measure_stick()));
     }
     return STAIR_OK;

@@ -1,8 +1,8 @@
 /* Checkpoints: one file of bytes with a format version, the fingerprint of the request it belongs to
  * and a checksum.  Written beside and renamed; the one before is kept as FILE.old and tried when
  * FILE is damaged. */
-#ifndef STAIR_TRAIN_STATE_FILE_H
-#define STAIR_TRAIN_STATE_FILE_H
+#ifndef STAIR_IO_CHECKPOINT_H
+#define STAIR_IO_CHECKPOINT_H
 
 #include "core/context.h"
 

@@ -1,7 +1,7 @@
 /* Files that appear whole or not at all: written under a temporary name in the same directory,
  * synchronised, renamed, and the directory synchronised. */
-#ifndef STAIR_CORE_ATOMIC_FILE_H
-#define STAIR_CORE_ATOMIC_FILE_H
+#ifndef STAIR_IO_ATOMIC_FILE_H
+#define STAIR_IO_ATOMIC_FILE_H
 
 #include "core/context.h"
 

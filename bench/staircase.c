@@ -4,8 +4,9 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
+#include "bench.h"
+#include "core/clock.h"
 #include "model/model.h"
 
 typedef struct {
@@ -43,13 +44,6 @@ static const curve_case curves[] = {
     {"attention:layers=3,tokens=2,skip=1", 49, 3.0, 3e-3, 600},
 };
 
-static double seconds(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
 static stair_status time_case(stair_context *context, const staircase_case *c, stair_staircase_row *row)
 {
     stair_model *model;
@@ -58,10 +52,10 @@ static stair_status time_case(stair_context *context, const staircase_case *c, s
     stair_asymptotics_options how = stair_asymptotics_defaults();
     how.precision = c->precision;
     STAIR_TRY(stair_model_create(context, c->model, &model));
-    double start = seconds();
+    double start = stair_seconds();
     stair_status status = stair_threshold(context, model, &how, c->steps, 16, steps, &count);
     *row = (stair_staircase_row){
-        .precision = c->precision, .steps = count, .limit = c->limit, .seconds = seconds() - start};
+        .precision = c->precision, .steps = count, .limit = c->limit, .seconds = stair_seconds() - start};
     snprintf(row->model, sizeof row->model, "%s", c->model);
     for (int k = 0; k < count; k++)
         if (isfinite(steps[k].alpha) && steps[k].alpha > 0)
@@ -96,13 +90,13 @@ static stair_status time_curve(stair_context *context, const curve_case *c, stai
     STAIR_TRY(stair_model_create(context, c->model, &model));
     *row = (stair_staircase_row){.precision = c->precision, .steps = c->points, .limit = c->limit};
     snprintf(row->model, sizeof row->model, "%s", c->model);
-    double start = seconds();
+    double start = stair_seconds();
     stair_status status = stair_curve_create(context, model, &how, c->most, &curve);
     if (status == STAIR_OK) {
         status = read_curve(context, model, &how, c, curve, &row->error);
         stair_curve_destroy(&curve);
     }
-    row->seconds = seconds() - start;
+    row->seconds = stair_seconds() - start;
     row->passed = (c->limit == 0 || row->seconds <= c->limit) && row->error <= c->precision;
     stair_model_destroy(&model);
     return status;

@@ -1,14 +1,19 @@
-/* Text files, whole, and their lines, with errors that name the line. */
+/* Text files, whole, and their lines. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <utf8proc.h>
 
-#include "train/text.h"
+#include "io/text_file.h"
 
 #define LARGEST_FILE ((size_t)1 << 31)
+
+void stair_text_free(stair_text *text)
+{
+    free(text->data);
+    *text = (stair_text){0};
+}
 
 static stair_status read_open(stair_context *context, const char *path, FILE *file, stair_text *text)
 {
@@ -59,23 +64,4 @@ bool stair_text_line(const stair_text *text, size_t *offset, stair_line *line)
     if (length > 0 && start[length - 1] == '\r') length--;
     *line = (stair_line){start, length, line->number + 1};
     return true;
-}
-
-stair_status stair_text_check_line(stair_context *context, const char *path, stair_text *text,
-                                   stair_line line)
-{
-    utf8proc_uint8_t *bytes = (utf8proc_uint8_t *)text->data + (line.start - text->data);
-    for (size_t at = 0; at < line.length;) {
-        utf8proc_int32_t c;
-        utf8proc_ssize_t used = utf8proc_iterate(bytes + at, (utf8proc_ssize_t)(line.length - at), &c);
-        if (used < 1 && bytes[at] == 0xF0) {
-            bytes[at] = ' ';
-            used = 1;
-        }
-        if (used < 1)
-            return stair_fail(context, STAIR_BAD_INPUT, "%s:%d: byte %zu (0x%02X) is not UTF-8", path,
-                              line.number, at + 1, bytes[at]);
-        at += (size_t)used;
-    }
-    return STAIR_OK;
 }

@@ -1,7 +1,7 @@
 /* The NPY header: a Python dictionary with exactly three keys,
  *   {'descr': '<f8', 'fortran_order': False, 'shape': (3, 2, 2), }
  * read by a small parser that accepts this and nothing else. */
-#include "core/npy.h"
+#include "io/npy.h"
 
 #include <inttypes.h>
 #include <string.h>

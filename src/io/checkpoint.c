@@ -1,5 +1,5 @@
 /* Checkpoint files: magic and version, fingerprint, size, bytes, checksum of all before it. */
-#include "train/state_file.h"
+#include "io/checkpoint.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -7,9 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/atomic_file.h"
+#include "io/atomic_file.h"
 #include "stair_train.h"
-#include "train/text.h"
+#include "io/text_file.h"
 
 static const char magic[16] = "stair state 002";
 

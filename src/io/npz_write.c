@@ -2,8 +2,9 @@
  *
  * Sizes are known when a member is copied, its checksum only afterwards: the local header is
  * written twice.  Times are fixed at 1980-01-01, so equal arrays give equal bytes. */
-#include "core/npz.h"
-#include "core/npy.h"
+#include "io/npz.h"
+
+#include "io/atomic_file.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -196,7 +197,7 @@ static bool write_end(FILE *file, int count, uint64_t start, uint64_t size, bool
 
 static bool copy_part(const uint32_t table[256], member *m, FILE *file)
 {
-    unsigned char buffer[65536];
+    unsigned char buffer[32768];
     uint32_t crc = ~0u;
     size_t got;
     rewind(m->part);

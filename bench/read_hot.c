@@ -1,0 +1,23 @@
+/* Reading alone, at this instruction set: what a pass over X is measured against. */
+#include <stddef.h>
+
+#include "core/isa.h"
+#include "core/lanes.h"
+
+float STAIR_HOT(stair_bench_read)(size_t count, const float *x);
+
+float STAIR_HOT(stair_bench_read)(size_t count, const float *x)
+{
+    enum { EACH = 2 * LANES, CHAINS = 8 };
+    floats sum[CHAINS] = {{0}};
+    float total = 0;
+    for (size_t i = 0; i + CHAINS * EACH <= count; i += CHAINS * EACH)
+        for (int k = 0; k < CHAINS; k++) {
+            floats v;
+            memcpy(&v, x + i + (size_t)(k * EACH), sizeof v);
+            sum[k] += v;
+        }
+    for (int k = 0; k < CHAINS; k++)
+        for (int i = 0; i < EACH; i++) total += sum[k][i];
+    return total;
+}

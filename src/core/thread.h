@@ -1,0 +1,76 @@
+/* The few things the library asks of POSIX threads, and what stands in for them where there are none
+ * (STAIR_SERIAL, set by cmake -DSTAIR_THREADS=OFF): no thread starts, and nobody waits for a lock. */
+#ifndef STAIR_CORE_THREAD_H
+#define STAIR_CORE_THREAD_H
+
+#include <stdbool.h>
+
+typedef void *stair_thread_body(void *argument);
+
+#ifdef STAIR_SERIAL
+
+typedef char stair_thread, stair_lock;
+#define STAIR_LOCK_FREE 0
+
+static inline bool stair_thread_start(stair_thread *thread, stair_thread_body *body, void *argument)
+{
+    (void)thread, (void)body, (void)argument;
+    return false;
+}
+static inline void stair_thread_join(stair_thread *thread)
+{
+    (void)thread;
+}
+static inline void stair_lock_create(stair_lock *lock)
+{
+    *lock = STAIR_LOCK_FREE;
+}
+static inline void stair_lock_destroy(stair_lock *lock)
+{
+    (void)lock;
+}
+static inline void stair_lock_take(stair_lock *lock)
+{
+    (void)lock;
+}
+static inline void stair_lock_release(stair_lock *lock)
+{
+    (void)lock;
+}
+
+#else
+
+#include <pthread.h>
+
+typedef pthread_t stair_thread;
+typedef pthread_mutex_t stair_lock;
+#define STAIR_LOCK_FREE PTHREAD_MUTEX_INITIALIZER
+
+/* False when the system has no thread to give. */
+static inline bool stair_thread_start(stair_thread *thread, stair_thread_body *body, void *argument)
+{
+    return pthread_create(thread, NULL, body, argument) == 0;
+}
+static inline void stair_thread_join(stair_thread *thread)
+{
+    pthread_join(*thread, NULL);
+}
+static inline void stair_lock_create(stair_lock *lock)
+{
+    pthread_mutex_init(lock, NULL);
+}
+static inline void stair_lock_destroy(stair_lock *lock)
+{
+    pthread_mutex_destroy(lock);
+}
+static inline void stair_lock_take(stair_lock *lock)
+{
+    pthread_mutex_lock(lock);
+}
+static inline void stair_lock_release(stair_lock *lock)
+{
+    pthread_mutex_unlock(lock);
+}
+
+#endif
+#endif
