@@ -125,8 +125,8 @@ stair_theory_kind stair_gamp_theory_kind(const stair_gamp_options *options, stai
 /* What theory says of the overlap M with the teacher (at the fixed point Q is the same), D infinite. */
 typedef struct {
     int count, indices;  /* count 0: no theory; 1: the fixed point; more: iterations 0 .. count-1 */
-    double *q, *q_error; /* (count, P, P) */
-    stair_errors errors; /* of prediction, at the last; NaN where there is no theory */
+    double *q, *q_error; /* (count, P, P); without theory one row of NaN */
+    stair_errors errors; /* of prediction, at the last; NaN without theory */
 } stair_gamp_expectation;
 
 /* For runs with `options`.  points, or NULL for the defaults: samples behind a trajectory, whose seed is that
@@ -135,7 +135,7 @@ stair_status stair_gamp_expect(stair_context *context, const stair_model *model,
                                const stair_gamp_options *options, stair_theory_kind kind,
                                const stair_gamp_theory_options *points, stair_gamp_expectation **expectation);
 void stair_gamp_expectation_destroy(stair_gamp_expectation **expectation);
-/* Theory of iteration i, or of the last that there is: q and q_error (P, P), NULL without theory. */
+/* Theory of iteration i, or of the last that there is: q and q_error (P, P). */
 const double *stair_gamp_expected_q(const stair_gamp_expectation *expectation, int i);
 const double *stair_gamp_expected_q_error(const stair_gamp_expectation *expectation, int i);
 

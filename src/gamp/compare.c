@@ -21,13 +21,14 @@ stair_theory_kind stair_gamp_theory_kind(const stair_gamp_options *options, stai
 static stair_status allocate(stair_context *context, int indices, int count,
                              stair_gamp_expectation **expectation)
 {
-    size_t size = (size_t)count * (size_t)indices * (size_t)indices;
+    size_t size = (size_t)(count ? count : 1) * (size_t)indices * (size_t)indices;
     stair_gamp_expectation *e = *expectation = calloc(1, sizeof *e + 2 * size * sizeof(double));
     if (!e) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
     e->count = count;
     e->indices = indices;
     e->q = (double *)(e + 1);
     e->q_error = e->q + size;
+    for (size_t i = 0; i < 2 * size; i++) e->q[i] = NAN;
     e->errors = (stair_errors){NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
     return STAIR_OK;
 }
@@ -84,18 +85,18 @@ void stair_gamp_expectation_destroy(stair_gamp_expectation **expectation)
 
 static const double *row_of(const stair_gamp_expectation *e, const double *rows, int i)
 {
-    if (!e || !e->count) return NULL;
-    return rows + (size_t)(i < e->count ? i : e->count - 1) * (size_t)(e->indices * e->indices);
+    int row = i < e->count ? i : e->count ? e->count - 1 : 0;
+    return rows + (size_t)row * (size_t)(e->indices * e->indices);
 }
 
 const double *stair_gamp_expected_q(const stair_gamp_expectation *expectation, int i)
 {
-    return row_of(expectation, expectation ? expectation->q : NULL, i);
+    return row_of(expectation, expectation->q, i);
 }
 
 const double *stair_gamp_expected_q_error(const stair_gamp_expectation *expectation, int i)
 {
-    return row_of(expectation, expectation ? expectation->q_error : NULL, i);
+    return row_of(expectation, expectation->q_error, i);
 }
 
 /* ---- statistics over runs ------------------------------------------------------------------------ */
@@ -156,10 +157,9 @@ static double z_score(double mean, double error, double theory, double theory_er
  * exactly 0 their mean cannot be, and a z-score tells nothing. */
 static double z_of_overlap(const stair_gamp_expectation *e, int d, double mean, double error)
 {
-    const double *q = stair_gamp_expected_q(e, e ? e->count : 0),
-                 *q_error = stair_gamp_expected_q_error(e, e ? e->count : 0);
-    if (!q || (q[d] == 0 && q_error[d] == 0)) return NAN;
-    return z_score(mean, error, q[d], q_error[d]);
+    if (!e || !e->count) return NAN;
+    double q = stair_gamp_expected_q(e, e->count)[d], q_error = stair_gamp_expected_q_error(e, e->count)[d];
+    return q == 0 && q_error == 0 ? NAN : z_score(mean, error, q, q_error);
 }
 
 static void compare(const stair_gamp_expectation *e, stair_gamp_summary *s)
