@@ -38,6 +38,7 @@ static stair_asymptotics_options rough(void)
 {
     stair_asymptotics_options how = stair_asymptotics_defaults();
     how.precision = 0.02;
+    how.replicates = 4; /* prediction errors take most of the time */
     return how;
 }
 
@@ -55,10 +56,10 @@ static void assert_same_point(const stair_sweep_point *a, const stair_sweep_poin
 static void short_lists_are_single_solves(void **state)
 {
     (void)state;
-    static const size_t counts[] = {1, 4, 11};
+    static const size_t counts[] = {1, 11};
     stair_asymptotics_options how = rough();
     swept s;
-    for (int k = 0; k < 3; k++) {
+    for (int k = 0; k < 2; k++) {
         size_t n = counts[k];
         double alpha[11], from = 0, q, error;
         bool usable = false;
