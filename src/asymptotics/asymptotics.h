@@ -5,8 +5,8 @@
 #include "asymptotics/branch.h"
 
 /* Rules, tolerances and symmetries; nothing learned yet. */
-void stair_branch_prepare(stair_branch *b, stair_context *context, const stair_model *model,
-                          const stair_asymptotics_options *options);
+stair_status stair_branch_prepare(stair_branch *b, stair_context *context, const stair_model *model,
+                                  const stair_asymptotics_options *options);
 
 /* Makes the full rule as careful as it takes to bring the relative error of `point`, part of which is its
  * bias, from `error` to `wanted`.  False where it is good enough already, or cannot be bettered. */

@@ -11,8 +11,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "asymptotics/label_grid.h"
-#include "asymptotics/point_fibre.h"
 #include "core/matrix.h"
 
 #define MEMORY     4    /* earlier iterates that Anderson mixing uses */
@@ -87,7 +85,7 @@ void stair_branch_overlap(const stair_branch *b, double *q)
     double inside[STAIR_SQUARE];
     apply_map(b->learned, b->y, overlap_of, 0, inside);
     lift(b->model->info.indices, b->learned, b->axes, inside, q);
-    stair_symmetrise(&b->symmetry, q);
+    stair_symmetrise(&b->structure->symmetry, q);
 }
 
 static void rests(const stair_branch *b, double *values) /* eigenvalues of 1 - Q, exact for small ones */
@@ -173,7 +171,7 @@ static void image(const stair_branch *b, const double *f, double alpha, double *
     int p = b->model->info.indices, d = b->learned;
     double inside[STAIR_SQUARE], symmetric[STAIR_SQUARE];
     memcpy(symmetric, f, sizeof(double) * (size_t)(p * p));
-    stair_symmetrise(&b->symmetry, symmetric);
+    stair_symmetrise(&b->structure->symmetry, symmetric);
     project(p, d, b->axes, symmetric, inside);
     for (int i = 0; i < d * d; i++)
         inside[i] = alpha * inside[i] + (i % (d + 1) == 0 ? b->side / (1 - b->side) : 0);
@@ -186,7 +184,7 @@ static double alpha_for_mean(const stair_branch *b, const double *f, double v)
     int p = b->model->info.indices, d = b->learned;
     double inside[STAIR_SQUARE], symmetric[STAIR_SQUARE], values[STAIR_MAX_INDICES], vectors[STAIR_SQUARE];
     memcpy(symmetric, f, sizeof(double) * (size_t)(p * p));
-    stair_symmetrise(&b->symmetry, symmetric);
+    stair_symmetrise(&b->structure->symmetry, symmetric);
     project(p, d, b->axes, symmetric, inside);
     stair_matrix_eigen(d, inside, values, vectors);
     double low = -60, high = 60, extra = b->side / (1 - b->side);
@@ -214,27 +212,27 @@ static int most_replicates(const stair_branch *b)
     return b->fine.replicates > b->coarse.replicates ? b->fine.replicates : b->coarse.replicates;
 }
 
-static stair_status evaluate(stair_branch *b, const stair_outer_rule *rule, stair_outer *outer)
+static stair_status evaluate(stair_branch *b, const stair_average_effort *rule, stair_average *outer)
 {
     double q[STAIR_SQUARE];
-    stair_outer_rule now = *rule;
+    stair_average_effort now = *rule;
     bool full = rule == &b->fine;
-    now.sampled |= full && b->off_grid;
+    if (full && b->off_grid) now.rule = &stair_average_samples;
     stair_branch_overlap(b, q);
-    stair_status status = stair_outer_evaluate(b->context, b->model, &now, q, b->rest, outer);
+    stair_status status = stair_average_evaluate(b->context, b->structure, &now, q, b->rest, outer);
     if (full) {
-        b->off_grid |= b->evaluations++ && b->on_grid != outer->grid;
-        b->on_grid = outer->grid;
+        b->off_grid |= b->evaluations++ && b->served != outer->rule;
+        b->served = outer->rule;
     }
     b->calls += outer->calls;
     return status;
 }
 
-static void map_from(const stair_branch *b, const stair_outer *outer, int r, target_spec target,
+static void map_from(const stair_branch *b, const stair_average *outer, int r, target_spec target,
                      map_value *out)
 {
     double f[STAIR_SQUARE];
-    stair_outer_f(outer, r, f);
+    stair_average_f(outer, r, f);
     out->alpha = target.by_mean ? alpha_for_mean(b, f, target.value) : target.value;
     image(b, f, out->alpha, out->image);
     out->residual = 0;
@@ -242,7 +240,7 @@ static void map_from(const stair_branch *b, const stair_outer *outer, int r, tar
         out->residual = fmax(out->residual, fabs(out->image[i] - b->y[i]));
 }
 
-static stair_status map_at(stair_branch *b, const stair_outer_rule *rule, stair_outer *outer,
+static stair_status map_at(stair_branch *b, const stair_average_effort *rule, stair_average *outer,
                            target_spec target, map_value *out)
 {
     STAIR_TRY(evaluate(b, rule, outer));
@@ -329,7 +327,7 @@ static bool is_shrinking(const stair_branch *b, target_spec target)
     return values[0] < LOST && values[b->learned - 1] > LOST / 2;
 }
 
-static stair_status approach(stair_branch *b, const stair_outer_rule *rule, stair_outer *outer,
+static stair_status approach(stair_branch *b, const stair_average_effort *rule, stair_average *outer,
                              target_spec target, double tolerance, stair_branch_point *point)
 {
     history h = {.cells = b->learned * b->learned};
@@ -370,9 +368,9 @@ static void choose_directions(const stair_branch *b, newton *n)
 {
     int p = b->model->info.indices, cells = b->learned * b->learned;
     n->count = 0;
-    for (int k = 0; k < b->symmetry.count && n->count < STAIR_MAX_INDICES; k++) {
+    for (int k = 0; k < b->structure->symmetry.count && n->count < STAIR_MAX_INDICES; k++) {
         double full[STAIR_SQUARE], *d = n->direction[n->count];
-        for (int c = 0; c < p * p; c++) full[c] = b->symmetry.pair[c] == k;
+        for (int c = 0; c < p * p; c++) full[c] = b->structure->symmetry.pair[c] == k;
         project(p, b->learned, b->axes, full, d);
         for (int i = 0; i < n->count; i++) {
             double along = dot(cells, d, n->direction[i]);
@@ -385,7 +383,7 @@ static void choose_directions(const stair_branch *b, newton *n)
     }
 }
 
-static stair_status differentiate(stair_branch *b, const stair_outer_rule *rule, stair_outer *outer,
+static stair_status differentiate(stair_branch *b, const stair_average_effort *rule, stair_average *outer,
                                   target_spec target, newton *n)
 {
     int cells = b->learned * b->learned;
@@ -429,7 +427,7 @@ static void newton_step(const stair_branch *b, const newton *n, const double *to
 }
 
 /* A Newton step with the coarse Jacobian, then Anderson mixing: both on the rule given. */
-static stair_status polish(stair_branch *b, const stair_outer_rule *rule, stair_outer *outer,
+static stair_status polish(stair_branch *b, const stair_average_effort *rule, stair_average *outer,
                            target_spec target, newton *n, stair_branch_point *point)
 {
     map_value at;
@@ -457,14 +455,15 @@ static stair_status polish(stair_branch *b, const stair_outer_rule *rule, stair_
 /* To the solution of the full rule, by mean over one with fewer samples or random nodes: then a single full
  * evaluation is enough.  Grids without random nodes, coarse and fine, are so close to each other that it is
  * in any case. */
-static stair_status refine(stair_branch *b, stair_outer *outer, target_spec target, newton *n,
+static stair_status refine(stair_branch *b, stair_average *outer, target_spec target, newton *n,
                            stair_branch_point *point)
 {
-    stair_outer_rule middle = b->fine;
+    stair_average_effort middle = b->fine;
     middle.points /= MIDDLE;
     middle.nodes /= FEWER_NODES;
-    if (outer->grid && middle.replicates > b->coarse.replicates) middle.replicates /= 2;
-    if (target.by_mean && (outer->grid ? outer->random : middle.points > b->coarse.points)) {
+    bool grid = outer->rule->refines;
+    if (grid && middle.replicates > b->coarse.replicates) middle.replicates /= 2;
+    if (target.by_mean && (grid ? outer->random : middle.points > b->coarse.points)) {
         map_value at;
         double step[STAIR_SQUARE];
         STAIR_TRY(map_at(b, &middle, outer, target, &at));
@@ -476,7 +475,7 @@ static stair_status refine(stair_branch *b, stair_outer *outer, target_spec targ
 
 /* Newton's step from the last evaluation, by the map of replicate r (or their mean), and the alpha it leads
  * to. */
-static double settle(const stair_branch *b, const stair_outer *outer, int r, target_spec target,
+static double settle(const stair_branch *b, const stair_average *outer, int r, target_spec target,
                      const newton *n, double *step)
 {
     int cells = b->learned * b->learned;
@@ -489,11 +488,11 @@ static double settle(const stair_branch *b, const stair_outer *outer, int r, tar
 }
 
 /* How the numbers of a point were averaged. */
-static void note_rule(const stair_outer *outer, stair_branch_point *point)
+static void note_rule(const stair_average *outer, stair_branch_point *point)
 {
     point->replicates = outer->replicates;
     point->bias = outer->bias;
-    point->grid = outer->grid;
+    point->rule = outer->rule;
     point->random = outer->random;
 }
 
@@ -523,8 +522,8 @@ static void overlap_change(stair_branch *b, const double *step, double *change)
 }
 
 /* At given alpha: what is left of the residual, and what a bias of f does, move the fixed point. */
-static void add_shared_errors(stair_branch *b, const stair_outer *outer, target_spec target, const newton *n,
-                              stair_branch_point *point)
+static void add_shared_errors(stair_branch *b, const stair_average *outer, target_spec target,
+                              const newton *n, stair_branch_point *point)
 {
     int cells = b->model->info.indices * b->model->info.indices;
     double step[STAIR_SQUARE], settled[STAIR_SQUARE], biased[STAIR_SQUARE];
@@ -538,7 +537,7 @@ static void add_shared_errors(stair_branch *b, const stair_outer *outer, target_
 }
 
 /* Relative, on average over the learned directions. */
-static double error_of_f(const stair_branch *b, const stair_outer *outer, target_spec target)
+static double error_of_f(const stair_branch *b, const stair_average *outer, target_spec target)
 {
     double level[STAIR_MOST_REPLICATES];
     for (int r = 0; r < outer->replicates; r++) {
@@ -547,13 +546,13 @@ static double error_of_f(const stair_branch *b, const stair_outer *outer, target
         level[r] = 0;
         for (int i = 0; i < b->learned; i++) level[r] += at.image[i * (b->learned + 1)] / b->learned;
     }
-    return stair_outer_spread(outer, level);
+    return stair_average_spread(outer, level);
 }
 
 /* Errors of alpha and Q: each replicate has its own map, hence its own fixed point nearby.  By mean, where
  * nothing is close to unstable, Newton's step also brings the solution from the last evaluation to where its
  * square is negligible. */
-static void spread(stair_branch *b, const stair_outer *outer, target_spec target, const newton *n,
+static void spread(stair_branch *b, const stair_average *outer, target_spec target, const newton *n,
                    stair_branch_point *point)
 {
     int p = b->model->info.indices, count = outer->replicates;
@@ -581,7 +580,7 @@ static void spread(stair_branch *b, const stair_outer *outer, target_spec target
     }
     if (!target.by_mean) point->f_error = hypot(error_of_f(b, outer, target), outer->bias);
     double widen = outer->random ? stair_student(count) : 1; /* two grids: half their distance */
-    point->alpha_error = hypot(stair_outer_spread(outer, point->alpha_by_replicate),
+    point->alpha_error = hypot(stair_average_spread(outer, point->alpha_by_replicate),
                                hypot(outer->bias, point->doubt) * point->alpha);
     for (int i = 0; i < p * p; i++)
         point->q_error[i] =
@@ -591,7 +590,7 @@ static void spread(stair_branch *b, const stair_outer *outer, target_spec target
 }
 
 /* alpha at the overlap just evaluated. */
-static void settle_quickly(stair_branch *b, const stair_outer *outer, target_spec target,
+static void settle_quickly(stair_branch *b, const stair_average *outer, target_spec target,
                            stair_branch_point *point)
 {
     map_value at;
@@ -603,25 +602,25 @@ static void settle_quickly(stair_branch *b, const stair_outer *outer, target_spe
         point->alpha_by_replicate[r] = at.alpha;
     }
     point->alpha_error =
-        hypot(stair_outer_spread(outer, point->alpha_by_replicate), outer->bias * point->alpha);
+        hypot(stair_average_spread(outer, point->alpha_by_replicate), outer->bias * point->alpha);
 }
 
 /* One learned direction and its rest v: the overlap is known, only alpha is not. */
-static stair_status look_up(stair_branch *b, double v, const stair_outer_rule *rule,
+static stair_status look_up(stair_branch *b, double v, const stair_average_effort *rule,
                             stair_branch_point *point)
 {
     target_spec target = {.by_mean = true, .value = v};
-    stair_outer outer;
-    STAIR_TRY(stair_outer_create(b->context, b->model, b->kernel, most_replicates(b), &outer));
+    stair_average outer;
+    STAIR_TRY(stair_average_create(b->context, b->structure, b->kernel, most_replicates(b), &outer));
     b->y[0] = log(1 / v - 1);
     stair_branch_overlap(b, point->q);
     stair_status status = evaluate(b, rule, &outer);
     if (status == STAIR_OK) {
         settle_quickly(b, &outer, target, point);
-        stair_operator_leading(&outer, &b->symmetry, b->rest, &point->leading);
+        stair_operator_leading(&outer, &b->structure->symmetry, b->rest, &point->leading);
     }
     point->steps = 1;
-    stair_outer_destroy(&outer);
+    stair_average_destroy(&outer);
     return status;
 }
 
@@ -638,7 +637,7 @@ static bool jacobian_is_stale(const stair_branch *b, const newton *n, const doub
 /* The full rule at given alpha.  Next to where a fixed point ends, the coarse rule may still have one that
  * the full rule does not: that goes on by itself.  Leaves the map of the full rule and a Jacobian that the
  * errors can rely on. */
-static stair_status settle_in(stair_branch *b, stair_outer *outer, target_spec target, newton *n,
+static stair_status settle_in(stair_branch *b, stair_average *outer, target_spec target, newton *n,
                               const double *coarse, stair_branch_point *point)
 {
     if (point->residual > b->tolerance) {
@@ -655,19 +654,19 @@ static stair_status settle_in(stair_branch *b, stair_outer *outer, target_spec t
 
 static stair_status solve(stair_branch *b, target_spec target, bool fine, stair_branch_point *point)
 {
-    stair_outer outer;
+    stair_average outer;
     newton n;
     b->evaluations = 0;
     b->off_grid = false;
     point->stop = STAIR_STOP_CONVERGED;
     if (target.by_mean && b->learned == 1)
         return look_up(b, target.value, fine ? &b->fine : &b->coarse, point);
-    STAIR_TRY(stair_outer_create(b->context, b->model, b->kernel, most_replicates(b), &outer));
+    STAIR_TRY(stair_average_create(b->context, b->structure, b->kernel, most_replicates(b), &outer));
     stair_status status = approach(b, &b->coarse, &outer, target, COARSE_TOLERANCE * b->tolerance, point);
     if (status == STAIR_OK && is_shrinking(b, target)) {
         stair_branch_overlap(b, point->q);
         point->shrinking = true;
-        stair_outer_destroy(&outer);
+        stair_average_destroy(&outer);
         return STAIR_OK;
     }
     if (status == STAIR_OK && fine && !has_left(b, target)) {
@@ -684,14 +683,14 @@ static stair_status solve(stair_branch *b, target_spec target, bool fine, stair_
             spread(b, &outer, target, &n, point);
         else
             settle_quickly(b, &outer, target, point);
-        stair_operator_leading(&outer, &b->symmetry, b->rest, &point->leading);
+        stair_operator_leading(&outer, &b->structure->symmetry, b->rest, &point->leading);
         if (point->residual > (fine ? 1 : COARSE_TOLERANCE) * b->tolerance)
             point->stop = STAIR_STOP_ITERATIONS;
     } else if (status == STAIR_OK) {
         note_rule(&outer, point);
         point->stop = stair_branch_least(b) > 0.5 ? STAIR_STOP_ZERO : STAIR_STOP_PERFECT;
     }
-    stair_outer_destroy(&outer);
+    stair_average_destroy(&outer);
     return status;
 }
 
@@ -709,38 +708,35 @@ stair_status stair_branch_at_mean(stair_branch *b, double v, bool fine, stair_br
 }
 
 /* On finer and finer grids until the leading eigenvalue is known to `precision`. */
-static stair_status refine_at_zero(stair_branch *b, double precision, stair_outer *outer,
+static stair_status refine_at_zero(stair_branch *b, double precision, stair_average *outer,
                                    stair_branch_point *point)
 {
     double q[STAIR_SQUARE] = {0};
-    stair_outer_rule rule = b->fine;
-    rule.channel.precision = fmax(1e-12, 0.1 * precision);
-    for (rule.fineness = 1;; rule.fineness *= FINER) {
-        STAIR_TRY(stair_label_grid_evaluate(b->context, b->model, &rule, q, b->rest, outer));
-        stair_operator_leading(outer, &b->symmetry, b->rest, &point->leading);
+    stair_average_effort effort = b->fine;
+    effort.channel.precision = fmax(1e-12, 0.1 * precision);
+    for (effort.fineness = 1;; effort.fineness *= FINER) {
+        STAIR_TRY(stair_average_evaluate(b->context, b->structure, &effort, q, b->rest, outer));
+        stair_operator_leading(outer, &b->structure->symmetry, b->rest, &point->leading);
         if (outer->random /* hidden nodes are, and a finer grid does not help them */ ||
-            rule.fineness > FINEST || point->leading.error <= precision * point->leading.value)
+            effort.fineness > FINEST || point->leading.error <= precision * point->leading.value)
             return STAIR_OK;
     }
 }
 
 stair_status stair_branch_at_zero(stair_branch *b, double precision, stair_branch_point *point)
 {
-    stair_outer outer;
+    stair_average outer;
     double q[STAIR_SQUARE] = {0};
     memset(point, 0, sizeof *point);
     point->stop = STAIR_STOP_CONVERGED;
-    STAIR_TRY(stair_outer_create(b->context, b->model, b->kernel, most_replicates(b), &outer));
-    stair_status status;
-    if (stair_point_fibre_fits(b->context, b->model))
-        status = stair_point_fibre_evaluate(b->context, b->model, &b->fine.channel, b->rest, &outer);
-    else if (stair_label_grid_fits(b->context, b->model, q))
-        status = refine_at_zero(b, precision, &outer, point);
-    else
-        status = stair_outer_evaluate(b->context, b->model, &b->fine, q, b->rest, &outer);
+    STAIR_TRY(stair_average_create(b->context, b->structure, b->kernel, most_replicates(b), &outer));
+    const stair_average_rule *rule = stair_average_rule_for(b->structure, &b->fine, q);
+    stair_status status = rule && rule->refines ? refine_at_zero(b, precision, &outer, point)
+                                                : stair_average_evaluate(b->context, b->structure, &b->fine,
+                                                                         q, b->rest, &outer);
     b->calls += outer.calls;
     note_rule(&outer, point);
-    if (status == STAIR_OK) stair_operator_leading(&outer, &b->symmetry, b->rest, &point->leading);
-    stair_outer_destroy(&outer);
+    if (status == STAIR_OK) stair_operator_leading(&outer, &b->structure->symmetry, b->rest, &point->leading);
+    stair_average_destroy(&outer);
     return status;
 }

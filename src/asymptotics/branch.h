@@ -14,16 +14,16 @@
 typedef struct {
     stair_context *context;
     const stair_model *model;
-    stair_symmetry symmetry;
-    stair_outer_rule fine, coarse;
+    const stair_structure *structure;
+    stair_average_effort fine, coarse;
     double side;      /* lambda: side information */
     double tolerance; /* of log Qhat */
     double perfect;   /* eigenvalues of 1 - Q below this are recovery in full */
     int most_steps;
-    size_t calls;    /* samples asked of the channel so far */
-    int evaluations; /* of this solve with the full rule, */
-    bool on_grid;    /* the last of them on a grid of labels; */
-    bool off_grid; /* one was and another was not: no grid any more, for the map must not change on the way */
+    size_t calls;                     /* samples asked of the channel so far */
+    int evaluations;                  /* of this solve with the full rule, */
+    const stair_average_rule *served; /* and which rule did the last of them; */
+    bool off_grid; /* two did: samples from then on, for the map must not change on the way */
 
     int learned, kernel;       /* dimensions: together P */
     double axes[STAIR_SQUARE]; /* (P, learned), orthonormal columns */
@@ -34,11 +34,11 @@ typedef struct {
 /* Outcome of a solve. */
 typedef struct {
     int replicates;
-    bool grid;      /* of labels, and not samples */
-    bool random;    /* replicates are independent, see expectation.h */
-    double bias;    /* relative error that all replicates may share, of f */
-    double doubt;   /* and of alpha, from the slopes it was settled with */
-    double f_error; /* at given alpha: relative error of f, on average over what is learned */
+    const stair_average_rule *rule; /* that served */
+    bool random;                    /* replicates are independent, see average.h */
+    double bias;                    /* relative error that all replicates may share, of f */
+    double doubt;                   /* and of alpha, from the slopes it was settled with */
+    double f_error;                 /* at given alpha: relative error of f, on average over what is learned */
     double alpha, alpha_error, alpha_by_replicate[STAIR_MOST_REPLICATES];
     double q[STAIR_SQUARE], q_error[STAIR_SQUARE]; /* (P, P) */
     stair_leading leading;                         /* of F on what is not learned */

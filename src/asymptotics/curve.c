@@ -19,8 +19,6 @@
 #include <string.h>
 
 #include "asymptotics/asymptotics.h"
-#include "asymptotics/hidden_nodes.h"
-#include "asymptotics/label_grid.h"
 #include "asymptotics/perfect.h"
 #include "asymptotics/staircase.h"
 #include "core/matrix.h"
@@ -75,7 +73,7 @@ typedef struct {
 
 struct stair_curve {
     int p;
-    stair_symmetry symmetry;
+    const stair_structure *structure; /* the model's */
     stair_step steps[STAIR_MOST_STEPS];
     int step_count;
     curve_branch *branches;
@@ -325,7 +323,7 @@ static void read_node(const curve_branch *c, int p, const stair_branch_point *po
 static stair_status solve_node(stair_branch *b, const curve_branch *c, double v, double wanted, uint64_t seed,
                                stair_branch_point *point, curve_node *node)
 {
-    stair_outer_rule fine = b->fine;
+    stair_average_effort fine = b->fine;
     int p = b->model->info.indices;
     b->fine.seed = b->coarse.seed = seed;
     STAIR_TRY(stair_branch_at_mean(b, v, true, point));
@@ -415,8 +413,7 @@ static stair_status last_mean(curve_job *job, curve_branch *c, stair_branch *b, 
     stair_perfect limit;
     *end = fmin(FURTHEST, LAST_REST * job->options->precision);
     if (!b->kernel && job->model->info.prenoise == 0 && !job->model->info.output_noisy) {
-        STAIR_TRY(
-            stair_perfect_find(job->context, job->model, &b->symmetry, 256, 2, job->options->seed, &limit));
+        STAIR_TRY(stair_perfect_find(job->context, b->structure, 256, 2, job->options->seed, &limit));
         c->limit = limit.alpha;
         if (*end < 0.5 * start) return STAIR_OK;
     }
@@ -451,8 +448,8 @@ static stair_status make_branch(curve_job *job, int k)
     c->x_to = place_of(c, end);
     if (!b->kernel)
         b->fine.widening = fmin(b->fine.widening, WIDENING); /* only the operator has tails that need more */
-    bool grids = stair_label_grid_fits(job->context, job->model, job->marks[k].q) &&
-                 !stair_hidden_nodes_random(job->model);
+    const stair_average_rule *rule = stair_average_rule_for(b->structure, &b->fine, job->marks[k].q);
+    bool grids = rule && rule->refines && !rule->random(b->structure);
     bool cheap = grids && k == 0; /* nothing is known of the hidden row */
     int part = (int)ceil(NOISY_NODES * c->x_to / M_PI_2), inside = cheap           ? MOST_NODES - 4
                                                                    : part > FEWEST ? part
@@ -517,9 +514,9 @@ stair_status stair_curve_from_steps(stair_context *context, const stair_model *m
         job.curve->p = model->info.indices;
         job.curve->step_count = count;
         memcpy(job.curve->steps, steps, sizeof *steps * (size_t)count);
-        stair_symmetry_find(model, &job.curve->symmetry);
-        status = make(&job);
+        status = stair_structure_find(context, model, &job.curve->structure);
     }
+    if (status == STAIR_OK) status = make(&job);
     free(job.point);
     if (status != STAIR_OK) stair_curve_destroy(curve);
     return status;
@@ -570,8 +567,8 @@ static stair_stop read_branch(const stair_curve *curve, double alpha, double *q,
     double x = solve_for(c, alpha);
     overlap_at(c, p, x, q);
     overlap_errors(c, p, x, q_error);
-    stair_symmetrise(&curve->symmetry, q);
-    stair_symmetrise(&curve->symmetry, q_error);
+    stair_symmetrise(&curve->structure->symmetry, q);
+    stair_symmetrise(&curve->structure->symmetry, q_error);
     return STAIR_STOP_CONVERGED;
 }
 

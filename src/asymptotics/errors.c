@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "asymptotics/expectation.h"
 #include "asymptotics/prediction.h"
+#include "average/average.h"
 #include "core/matrix.h"
 #include "core/parallel.h"
 #include "core/qmc.h"

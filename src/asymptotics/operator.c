@@ -40,7 +40,7 @@ static void restrict_to(int p, int k, const double *basis, const double *x, doub
         }
 }
 
-void stair_operator_leading(const stair_outer *outer, const stair_symmetry *symmetry, const double *basis,
+void stair_operator_leading(const stair_average *outer, const stair_symmetry *symmetry, const double *basis,
                             stair_leading *leading)
 {
     int k = outer->kernel, p = outer->indices, n = k * k;
@@ -50,7 +50,7 @@ void stair_operator_leading(const stair_outer *outer, const stair_symmetry *symm
     if (!k) return;
     for (int i = 0; i < k; i++) x[i * (k + 1)] = 1 / sqrt(k);
     for (int step = 0; step < MOST_STEPS; step++) {
-        stair_outer_apply(outer, -1, x, y);
+        stair_average_apply(outer, -1, x, y);
         embed(p, k, basis, y, full);
         stair_symmetrise(symmetry, full);
         restrict_to(p, k, basis, full, y);
@@ -62,13 +62,13 @@ void stair_operator_leading(const stair_outer *outer, const stair_symmetry *symm
         }
         if (moved < SETTLED) break;
     }
-    stair_outer_apply(outer, -1, x, y);
+    stair_average_apply(outer, -1, x, y);
     leading->value = product(n, x, y);
     for (int r = 0; r < outer->replicates; r++) {
-        stair_outer_apply(outer, r, x, y);
+        stair_average_apply(outer, r, x, y);
         leading->by_replicate[r] = product(n, x, y);
     }
-    leading->error = hypot(stair_outer_spread(outer, leading->by_replicate), outer->bias * leading->value);
+    leading->error = hypot(stair_average_spread(outer, leading->by_replicate), outer->bias * leading->value);
     double trace = 0;
     for (int i = 0; i < k; i++) trace += x[i * (k + 1)];
     for (int i = 0; i < n; i++) x[i] /= trace;

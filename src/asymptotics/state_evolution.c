@@ -9,7 +9,6 @@
  * Informed: from V = 1e-6 along the ratios state evolution itself selects.  With side information nothing is
  * ever unlearned and both starts iterate on all of Q. */
 #include "asymptotics/asymptotics.h"
-#include "asymptotics/hidden_nodes.h"
 #include "asymptotics/perfect.h"
 
 #include <math.h>
@@ -33,12 +32,6 @@
 #define NODES             64.0 /* hidden nodes of half a rule, times the precision */
 #define LEAST_NODES       1024
 #define MOST_NODES        262144.0
-#define NOISE_SHARE       0.9  /* of an error that is wanted, */
-#define BIAS_SHARE        0.4  /* and what all replicates may share */
-#define NODES_AT_ONCE     4    /* times more nodes, */
-#define POINTS_AT_ONCE    16.0 /* or samples */
-#define RATE              0.6  /* errors fall like samples^-RATE */
-#define SAFE_REPLICATES   8.0  /* whose spread is known to a third */
 
 stair_asymptotics_options stair_asymptotics_defaults(void)
 {
@@ -85,12 +78,12 @@ static size_t power_of_two(double least)
 }
 
 /* Errors of f fall like points^-0.7, 64000 give about 1e-3; those of grids like exp(-fineness^2). */
-static stair_outer_rule rule_for(const stair_asymptotics_options *o, double precision, int replicates)
+static stair_average_effort rule_for(const stair_asymptotics_options *o, double precision, int replicates)
 {
-    stair_outer_rule rule = {.replicates = replicates,
-                             .widening = o->widening,
-                             .seed = o->seed,
-                             .channel = stair_channel_defaults()};
+    stair_average_effort rule = {.replicates = replicates,
+                                 .widening = o->widening,
+                                 .seed = o->seed,
+                                 .channel = stair_channel_defaults()};
     double all = fmax(LEAST_SAMPLES, 64000 * pow(1e-3 / precision, 1.4));
     if (o->points) all = fmin(all, (double)o->points);
     rule.points = power_of_two(all / replicates);
@@ -101,53 +94,31 @@ static stair_outer_rule rule_for(const stair_asymptotics_options *o, double prec
     return rule;
 }
 
-void stair_branch_prepare(stair_branch *b, stair_context *context, const stair_model *model,
-                          const stair_asymptotics_options *o)
+stair_status stair_branch_prepare(stair_branch *b, stair_context *context, const stair_model *model,
+                                  const stair_asymptotics_options *o)
 {
     memset(b, 0, sizeof *b);
     b->context = context;
     b->model = model;
-    stair_symmetry_find(model, &b->symmetry);
+    STAIR_TRY(stair_structure_find(context, model, &b->structure));
     b->fine = rule_for(o, o->precision, o->replicates);
     b->fine.fineness = fmax(b->fine.fineness, HONEST_FINENESS);
     if (o->points) b->fine.points = power_of_two((double)o->points / o->replicates);
     b->coarse = rule_for(o, fmin(0.1, fmax(SCOUT, COARSER * o->precision)), COARSE_REPLICATES);
     b->coarse.nodes = b->coarse.nodes > 4 * LEAST_NODES ? b->coarse.nodes / 4 : LEAST_NODES;
-    if (stair_hidden_nodes_random(model)) b->coarse.fineness = NOISY_FINENESS;
+    if (b->structure->many_hidden) b->coarse.fineness = NOISY_FINENESS;
     b->side = o->side;
     b->tolerance = o->tolerance > 0 ? o->tolerance : 0.01 * o->precision;
     b->perfect = o->perfect;
     b->most_steps = o->max_iterations;
     stair_branch_start(b);
+    return STAIR_OK;
 }
 
 bool stair_branch_sharpen(stair_branch *b, const stair_branch_point *point, double error, double wanted)
 {
-    stair_outer_rule *rule = &b->fine;
-    double noise = sqrt(fmax(0, error * error - point->bias * point->bias)),
-           more = noise / (NOISE_SHARE * wanted);
-    bool sharper = false;
     if (!(error > wanted) || !point->random) return false; /* equidistant nodes are no samples */
-    for (double left = point->bias; left > BIAS_SHARE * wanted && left > point->bias / NODES_AT_ONCE;
-         left /= 2) {
-        rule->nodes *= 2;
-        sharper = true;
-    }
-    if (point->grid && more > 1 && rule->replicates < STAIR_MOST_REPLICATES) {
-        rule->replicates = (int)fmin(STAIR_MOST_REPLICATES, ceil(rule->replicates * more * more));
-        sharper = true;
-    }
-    if (more > 1 && rule->replicates < SAFE_REPLICATES) { /* few replicates say little: that comes first */
-        more *= stair_student(SAFE_REPLICATES) / stair_student(rule->replicates) *
-                sqrt(rule->replicates / SAFE_REPLICATES);
-        rule->replicates = (int)SAFE_REPLICATES;
-        sharper = true;
-    }
-    for (double left = fmin(POINTS_AT_ONCE, pow(more, 1 / RATE)); left > M_SQRT2 && !point->grid; left /= 2) {
-        rule->points *= 2;
-        sharper = true;
-    }
-    return sharper;
+    return point->rule->sharpen(&b->fine, point->bias, error, wanted);
 }
 
 void stair_branch_place(stair_branch *b, const double *q)
@@ -237,7 +208,7 @@ static stair_status stays_perfect(stair_branch *b, double alpha, stair_branch_po
 {
     stair_perfect limit;
     if (b->model->info.prenoise > 0 || b->model->info.output_noisy) return STAIR_OK;
-    STAIR_TRY(stair_perfect_find(b->context, b->model, &b->symmetry, 256, 2, b->fine.seed, &limit));
+    STAIR_TRY(stair_perfect_find(b->context, b->structure, 256, 2, b->fine.seed, &limit));
     if (alpha > limit.alpha) point->stop = STAIR_STOP_PERFECT;
     return STAIR_OK;
 }
@@ -288,7 +259,7 @@ static stair_status doubt_above(const stair_branch *b, double alpha, double leas
     }
     for (int i = 0; i < p * p && doubtful; i++) point->q_error[i] = fabs(other->q[i] - (i % (p + 1) == 0));
     point->random = other->random; /* how more samples would help */
-    point->grid = other->grid;
+    point->rule = other->rule;
     return STAIR_OK;
 }
 
@@ -300,7 +271,7 @@ static stair_status doubt_jump(const stair_branch *b, double alpha, solve_start 
     int p = b->model->info.indices;
     stair_perfect limit;
     if (b->model->info.prenoise > 0 || b->model->info.output_noisy || b->side > 0) return STAIR_OK;
-    STAIR_TRY(stair_perfect_find(b->context, b->model, &b->symmetry, 256, 2, b->fine.seed, &limit));
+    STAIR_TRY(stair_perfect_find(b->context, b->structure, 256, 2, b->fine.seed, &limit));
     if (alpha <= limit.alpha) return STAIR_OK; /* it is reached continuously, or not yet */
     stair_branch_point *other = malloc(sizeof *other);
     if (!other) return stair_fail(b->context, STAIR_NO_MEMORY, "out of memory");
@@ -371,10 +342,9 @@ stair_status stair_evolve(stair_context *context, const stair_model *model,
     stair_branch *b = malloc(sizeof *b);
     stair_branch_point *point = malloc(sizeof *point);
     stair_status status = b && point ? STAIR_OK : stair_fail(context, STAIR_NO_MEMORY, "out of memory");
-    if (status == STAIR_OK) {
-        stair_branch_prepare(b, context, model, options);
+    if (status == STAIR_OK) status = stair_branch_prepare(b, context, model, options);
+    if (status == STAIR_OK)
         status = run(b, options, alpha, (solve_start){.informed = informed, .from = from}, point);
-    }
     if (status == STAIR_OK) {
         memcpy(result->q, point->q, cells * sizeof(double));
         memcpy(result->q_error, point->q_error, cells * sizeof(double));
