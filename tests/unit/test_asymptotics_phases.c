@@ -111,7 +111,7 @@ static void worst_is_of_the_overlaps_and_the_best_entropy(void **state)
     assert_true(stair_phase_worst(2, &phase) == 0.1);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(phase_retrieval_is_hard_between_1_and_1_128),
@@ -119,5 +119,6 @@ int main(void)
         cmocka_unit_test(thresholds_are_neighbours_of_the_list),
         cmocka_unit_test(worst_is_of_the_overlaps_and_the_best_entropy),
     };
+    if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, open_all, close_all);
 }

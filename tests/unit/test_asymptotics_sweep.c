@@ -275,7 +275,7 @@ static void progress_of_the_whole(void **state)
     stair_context_set_threads(context, 0);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(short_lists_are_single_solves),
@@ -287,5 +287,6 @@ int main(void)
         cmocka_unit_test(staircase_curve_is_its_parts),
         cmocka_unit_test(progress_of_the_whole),
     };
+    if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, open_all, close_all);
 }

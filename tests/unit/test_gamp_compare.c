@@ -189,12 +189,13 @@ static void runs_agree_with_theory(void **state)
     stair_gamp_result_destroy(&result);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(means_errors_and_z_scores), cmocka_unit_test(z_scores_that_tell_nothing),
         cmocka_unit_test(theory_follows_the_start),  cmocka_unit_test(expectations_are_those_of_the_library),
         cmocka_unit_test(runs_agree_with_theory),
     };
+    if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, open_all, close_all);
 }
