@@ -85,17 +85,22 @@ static void short_lists_are_single_solves(void **state)
     }
 }
 
-/* A fixed point at a larger alpha lies above and is no start. */
+/* A fixed point at a larger alpha lies above and is no start: the digits are those from nothing. */
 static void a_falling_list_starts_from_nothing(void **state)
 {
     (void)state;
     stair_asymptotics_options how = rough();
-    static const double alpha[] = {0.4, 0.1};
+    static const double alpha[] = {0.4, 0.3};
+    double q, error;
+    stair_evolution e = {.q = &q, .q_error = &error};
     swept s;
     assert_int_equal(
         stair_sweep_all(context, one, &how, STAIR_START_UNINFORMED, 2, alpha, s.point, s.q, s.error),
         STAIR_OK);
-    assert_true(s.q[0] > 0.3 && s.q[1] == 0);
+    assert_int_equal(stair_evolve(context, one, &how, 0.3, false, NULL, &e), STAIR_OK);
+    assert_true(s.q[0] > s.q[1] && s.q[1] == q);
+    assert_int_equal(s.point[1].iterations, e.iterations);
+    assert_true(s.point[1].residual == e.residual);
 }
 
 static void long_lists_are_read_off_the_curve(void **state)
