@@ -9,8 +9,6 @@
 
 #include "asymptotics/operator.h"
 
-#define STAIR_SQUARE (STAIR_MAX_INDICES * STAIR_MAX_INDICES)
-
 typedef struct {
     stair_context *context;
     const stair_model *model;
@@ -48,15 +46,26 @@ typedef struct {
     bool shrinking; /* a learned direction goes back to zero and has to be let go */
 } stair_branch_point;
 
+/* Efforts, tolerances and structure; nothing learned yet. */
+stair_status stair_branch_prepare(stair_branch *b, stair_context *context, const stair_model *model,
+                                  const stair_asymptotics_options *options);
+
 void stair_branch_start(stair_branch *b); /* nothing learned */
 /* Adds the range of x (P, P) >= 0 to what is learned, with overlap `amount` along it. */
 void stair_branch_learn(stair_branch *b, const double *x, double amount);
 void stair_branch_overlap(const stair_branch *b, double *q); /* (P, P) */
-double stair_branch_least(const stair_branch *b); /* least eigenvalue of 1 - Q on what is learned */
-double stair_branch_mean(const stair_branch *b);  /* mean of them: v */
+/* Puts the branch at q (P, P); directions with less than 1e-6 of the largest overlap are unlearned. */
+void stair_branch_place(stair_branch *b, const double *q);
+double stair_branch_least(const stair_branch *b);   /* least eigenvalue of 1 - Q on what is learned, */
+double stair_branch_largest(const stair_branch *b); /* the largest */
+double stair_branch_mean(const stair_branch *b);    /* mean of them: v */
 
 stair_status stair_branch_at_alpha(stair_branch *b, double alpha, stair_branch_point *point);
 stair_status stair_branch_at_mean(stair_branch *b, double v, bool fine, stair_branch_point *point);
+
+/* Makes the full rule as careful as it takes to bring the relative error of `point`, part of which is its
+ * bias, from `error` to `wanted`.  False where it is good enough already, or cannot be bettered. */
+bool stair_branch_sharpen(stair_branch *b, const stair_branch_point *point, double error, double wanted);
 
 /* Only the operator at Q = 0: on a grid of labels where that fits, else by sampling. */
 stair_status stair_branch_at_zero(stair_branch *b, double precision, stair_branch_point *point);

@@ -18,37 +18,48 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "asymptotics/asymptotics.h"
+#include "asymptotics/branch.h"
 #include "asymptotics/perfect.h"
 #include "asymptotics/staircase.h"
+#include "core/chebyshev.h"
 #include "core/matrix.h"
+#include "core/spectral.h"
 
-#define MOST_NODES 16
-#define TERMS      12 /* of a polynomial; term k >= 1 is of the size PRIOR DECAY^(k - 1) or less */
-#define PRIOR      0.3
-#define DECAY      0.4
-#define FREE       10.0
-#define SHORT                                                                                                \
-    0.75 /* of the way to perfect recovery: where a branch ends before, terms are smaller in proportion */
-#define WIDER       4 /* times that the prior is widened */
-#define NO_SLOPE    1e-4
-#define LEAST_ERROR 1e-5 /* relative, of a node: what the fit can tell from zero */
-#define NOISY_NODES                                                                                          \
-    9 /* of a branch whose nodes are not cheap, if it goes all the way; else as many as belong to it, */
-#define FEWEST      3    /* and at least these */
-#define FINER       1.2  /* fineness from grid to grid, */
-#define FINER_GRIDS 4    /* at most so often, */
-#define GRID_SHARE  0.5  /* until the error is that part of what is wanted */
-#define CLOSE       1.15 /* times what is wanted is near enough where it takes more samples */
-#define NODE_SHARE  0.9  /* error of a node, relative to the error wanted of the fit */
-#define MORE_NODES  4    /* one after the other where the fit is worst, until it is good */
-#define LAST_REST   3.0  /* v of the last node before perfect recovery, in units of the precision */
-#define FURTHEST    0.05 /* and at most that: beyond it the branch is a guess */
-#define NO_REST     0.5  /* the same of nodes that are put in later */
-#define WIDENING    1.1
-#define BEYOND      1.05 /* the last branch is followed to that much more than the largest alpha */
-#define CHECKS      400
-#define DOUBT       3.0 /* standard errors by which alpha may seem to fall */
+#define MOST_NODES 16 /* of one branch */
+
+static const struct {
+    double least_error; /* relative, of a node: what the fit can tell from zero */
+    int noisy_nodes;  /* of a branch whose nodes are not cheap, if it goes all the way; else in proportion, */
+    int fewest_nodes; /* and at least these */
+    int finer_grids;  /* grids are made finer at most so often, */
+    double finer;     /* each time by this factor, */
+    double grid_share;   /* until the error is that part of what is wanted */
+    double close_enough; /* times what is wanted is near enough where it takes more samples */
+    double node_share;   /* error of a node, relative to the error wanted of the fit */
+    int more_nodes;      /* one after the other where the fit is worst, until it is good */
+    double last_rest;    /* v of the last node before perfect recovery, in units of the precision, */
+    double furthest;     /* and at most that: beyond it the branch is a guess */
+    double no_rest;      /* v, in units of the precision, beyond which no node is put in later */
+    double widening; /* of samples when everything is learned: only the operator has tails that need more */
+    double beyond;   /* the last branch is followed to that much more than the largest alpha */
+    int checks;      /* places where alpha is seen to grow, and the error of the fit is looked at */
+    double doubt;    /* standard errors by which alpha may seem to fall */
+} tuning = {.least_error = 1e-5,
+            .noisy_nodes = 9,
+            .fewest_nodes = 3,
+            .finer_grids = 4,
+            .finer = 1.2,
+            .grid_share = 0.5,
+            .close_enough = 1.15,
+            .node_share = 0.9,
+            .more_nodes = 4,
+            .last_rest = 3.0,
+            .furthest = 0.05,
+            .no_rest = 0.5,
+            .widening = 1.1,
+            .beyond = 1.05,
+            .checks = 400,
+            .doubt = 3.0};
 
 typedef struct {
     double v, x, alpha, error;
@@ -57,18 +68,14 @@ typedef struct {
 } curve_node;
 
 typedef struct {
-    double coefficient[TERMS], covariance[TERMS * TERMS]; /* of Chebyshev polynomials */
-} curve_fit;
-
-typedef struct {
     int learned;
     double axes[STAIR_SQUARE]; /* (P, learned) */
     double from, to;           /* alpha */
     double start;              /* v_0 */
     double x_to;               /* x of the last node */
     double limit;              /* alpha of perfect recovery at x = pi/2, or 0 */
-    curve_fit alpha;
-    curve_fit shape[STAIR_MAX_INDICES * (STAIR_MAX_INDICES + 1) / 2];
+    stair_chebyshev alpha;
+    stair_chebyshev shape[STAIR_MAX_INDICES * (STAIR_MAX_INDICES + 1) / 2];
 } curve_branch;
 
 struct stair_curve {
@@ -81,19 +88,6 @@ struct stair_curve {
 };
 
 /* ---- fits ------------------------------------------------------------------------------------- */
-
-static void chebyshev(double z, double *t)
-{
-    for (int k = 0; k < TERMS; k++) t[k] = k == 0 ? 1 : k == 1 ? z : 2 * z * t[k - 1] - t[k - 2];
-}
-
-static double fit_value(const curve_fit *fit, double z)
-{
-    double t[TERMS], sum = 0;
-    chebyshev(z, t);
-    for (int a = 0; a < TERMS; a++) sum += fit->coefficient[a] * t[a];
-    return sum;
-}
 
 /* x of perfect recovery, or of the last node. */
 static double end_of(const curve_branch *c)
@@ -115,83 +109,18 @@ static double place_of(const curve_branch *c, double v)
     return acos(sqrt(fmin(1, v / c->start)));
 }
 
-/* Size of coefficient a that is expected on a branch that goes `reach` of the way. */
-static double expected_size(double reach, int a)
-{
-    double part = fmin(1, reach / SHORT);
-    return a ? part * PRIOR * pow(part * DECAY, a - 1) : FREE;
-}
-
-/* Least squares with a prior for the coefficients, `wide` times the expected ones, the error enlarged where
- * nodes miss the fit by more than theirs. */
-static void fit_with_prior(double reach, double wide, int n, const double *z, const double *value,
-                           const double *error, curve_fit *fit)
-{
-    double normal[TERMS * TERMS] = {0}, right[TERMS] = {0}, t[TERMS], chi = 0;
-    for (int a = 0; a < TERMS; a++) normal[a * (TERMS + 1)] = pow(wide * expected_size(reach, a), -2);
-    for (int i = 0; i < n; i++) {
-        double weight = 1 / (error[i] * error[i]);
-        chebyshev(z[i], t);
-        for (int a = 0; a < TERMS; a++) {
-            right[a] += weight * t[a] * value[i];
-            for (int b = 0; b < TERMS; b++) normal[a * TERMS + b] += weight * t[a] * t[b];
-        }
-    }
-    for (int a = 0; a < TERMS;
-         a++) /* no slope at the step: everything begins like the new overlap, that is like x^2 */
-        for (int b = 0; b < TERMS; b++)
-            normal[a * TERMS + b] += ((a + b) % 2 ? -1.0 : 1.0) * a * a * b * b / (NO_SLOPE * NO_SLOPE);
-    for (int a = 0; a < TERMS * TERMS; a++) fit->covariance[a] = a % (TERMS + 1) == 0;
-    stair_matrix_solve(TERMS, normal, TERMS, fit->covariance, NULL);
-    for (int a = 0; a < TERMS; a++) {
-        fit->coefficient[a] = 0;
-        for (int b = 0; b < TERMS; b++) fit->coefficient[a] += fit->covariance[a * TERMS + b] * right[b];
-    }
-    for (int i = 0; i < n; i++) chi += pow((value[i] - fit_value(fit, z[i])) / error[i], 2);
-    for (int a = 0; a < TERMS * TERMS; a++) fit->covariance[a] *= fmax(1, chi / n);
-}
-
-/* With a prior as wide as the coefficients turn out to be. */
-static void fit_nodes(double reach, int n, const double *z, const double *value, const double *error,
-                      curve_fit *fit)
-{
-    double wide = 1;
-    for (int k = 0; k < WIDER; k++) {
-        fit_with_prior(reach, wide, n, z, value, error, fit);
-        double most = 0;
-        for (int a = 1; a < TERMS; a++)
-            most = fmax(most, fabs(fit->coefficient[a]) / expected_size(reach, a));
-        if (most <= wide) return;
-        wide = most;
-    }
-}
-
-static double fit_error(const curve_fit *fit, double z)
-{
-    double t[TERMS], square = 0;
-    chebyshev(z, t);
-    for (int a = 0; a < TERMS; a++)
-        for (int b = 0; b < TERMS; b++) square += t[a] * t[b] * fit->covariance[a * TERMS + b];
-    return sqrt(fmax(0, square));
-}
-
 /* ---- a branch --------------------------------------------------------------------------------- */
 
 static double alpha_at(const curve_branch *c, double x)
 {
-    double value = exp(fit_value(&c->alpha, place(c, x)));
+    double value = exp(stair_chebyshev_value(&c->alpha, place(c, x)));
     return c->limit > 0 ? c->limit - mean_at(c, x) * value : value;
 }
 
 static double alpha_error_at(const curve_branch *c, double x)
 {
-    double relative = fit_error(&c->alpha, place(c, x));
+    double relative = stair_chebyshev_error(&c->alpha, place(c, x));
     return relative * (c->limit > 0 ? c->limit - alpha_at(c, x) : alpha_at(c, x));
-}
-
-static int packed(int i, int j)
-{
-    return i >= j ? i * (i + 1) / 2 + j : j * (j + 1) / 2 + i;
 }
 
 /* V (d, d) at x: the exponential of the fitted logarithm, with its mean eigenvalue made v. */
@@ -200,29 +129,12 @@ static void rest_at(const curve_branch *c, double x, double *v)
     int d = c->learned;
     double shape[STAIR_SQUARE] = {0}, values[STAIR_MAX_INDICES], vectors[STAIR_SQUARE], mean = 0;
     for (int i = 0; i < d; i++)
-        for (int j = 0; j < d; j++) shape[i * d + j] = fit_value(&c->shape[packed(i, j)], place(c, x));
+        for (int j = 0; j < d; j++)
+            shape[i * d + j] = stair_chebyshev_value(&c->shape[stair_packed(i, j)], place(c, x));
     stair_matrix_eigen(d, shape, values, vectors);
     for (int k = 0; k < d; k++) mean += (values[k] = exp(values[k])) / d;
-    for (int i = 0; i < d; i++)
-        for (int j = 0; j < d; j++) {
-            v[i * d + j] = 0;
-            for (int k = 0; k < d; k++)
-                v[i * d + j] +=
-                    vectors[i * d + k] * fmin(1, mean_at(c, x) * values[k] / mean) * vectors[j * d + k];
-        }
-}
-
-/* out (P, P) = sum over the learned axes of a (d, d) */
-static void lift(const curve_branch *c, int p, const double *a, double *out)
-{
-    int d = c->learned;
-    for (int i = 0; i < p; i++)
-        for (int j = 0; j < p; j++) {
-            out[i * p + j] = 0;
-            for (int k = 0; k < d; k++)
-                for (int l = 0; l < d; l++)
-                    out[i * p + j] += c->axes[i * d + k] * a[k * d + l] * c->axes[j * d + l];
-        }
+    for (int k = 0; k < d; k++) values[k] = fmin(1, mean_at(c, x) * values[k] / mean);
+    stair_spectral_compose(d, values, vectors, v);
 }
 
 static void overlap_at(const curve_branch *c, int p, double x, double *q)
@@ -230,7 +142,7 @@ static void overlap_at(const curve_branch *c, int p, double x, double *q)
     double v[STAIR_SQUARE];
     rest_at(c, x, v);
     for (int i = 0; i < c->learned * c->learned; i++) v[i] = (i % (c->learned + 1) == 0) - v[i];
-    lift(c, p, v, q);
+    stair_spectral_lift(p, c->learned, c->axes, v, q);
 }
 
 /* x where the branch has this alpha. */
@@ -257,18 +169,18 @@ static void overlap_errors(const curve_branch *c, int p, double x, double *error
     rest_at(c, x, v);
     for (int i = 0; i < d; i++)
         for (int j = 0; j < d; j++)
-            v[i * d + j] =
-                sqrt(v[i * d + i] * v[j * d + j]) * fit_error(&c->shape[packed(i, j)], place(c, x));
-    lift(c, p, v, beside);
+            v[i * d + j] = sqrt(v[i * d + i] * v[j * d + j]) *
+                           stair_chebyshev_error(&c->shape[stair_packed(i, j)], place(c, x));
+    stair_spectral_lift(p, d, c->axes, v, beside);
     for (int i = 0; i < p * p; i++) error[i] = fmin(1, hypot((near[i] - far[i]) * move, beside[i]));
 }
 
 static bool grows(const curve_branch *c)
 {
     double before = alpha_at(c, 0);
-    for (int k = 1; k <= CHECKS; k++) {
-        double x = end_of(c) * k / CHECKS, now = alpha_at(c, x);
-        if (!(now > before - DOUBT * alpha_error_at(c, x))) return false;
+    for (int k = 1; k <= tuning.checks; k++) {
+        double x = end_of(c) * k / tuning.checks, now = alpha_at(c, x);
+        if (!(now > before - tuning.doubt * alpha_error_at(c, x))) return false;
         before = fmax(before, now);
     }
     return true;
@@ -290,12 +202,8 @@ static void shape_of(const curve_branch *c, int p, const double *q, curve_node *
         }
     stair_matrix_eigen(d, v, values, vectors);
     for (int k = 0; k < d; k++) mean += (values[k] = fmax(values[k], 1e-15)) / d;
-    for (int i = 0; i < d; i++)
-        for (int j = 0; j < d; j++) {
-            node->shape[i * d + j] = 0;
-            for (int k = 0; k < d; k++)
-                node->shape[i * d + j] += vectors[i * d + k] * log(values[k] / mean) * vectors[j * d + k];
-        }
+    for (int k = 0; k < d; k++) values[k] = log(values[k] / mean);
+    stair_spectral_compose(d, values, vectors, node->shape);
     node->v = mean;
     node->x = place_of(c, mean);
 }
@@ -305,7 +213,7 @@ static void read_node(const curve_branch *c, int p, const stair_branch_point *po
     int d = c->learned;
     shape_of(c, p, point->q, node);
     node->alpha = point->alpha;
-    node->error = fmax(point->alpha_error, LEAST_ERROR * point->alpha);
+    node->error = fmax(point->alpha_error, tuning.least_error * point->alpha);
     double relative[STAIR_MAX_INDICES]; /* errors of V along each axis */
     for (int k = 0; k < d; k++) {
         double moved = 0;
@@ -315,7 +223,7 @@ static void read_node(const curve_branch *c, int p, const stair_branch_point *po
     }
     for (int k = 0; k < d; k++)
         for (int l = 0; l < d; l++)
-            node->shape_error[k * d + l] = fmax(LEAST_ERROR, sqrt(relative[k] * relative[l]));
+            node->shape_error[k * d + l] = fmax(tuning.least_error, sqrt(relative[k] * relative[l]));
 }
 
 /* One fixed point whose alpha has about the error `wanted`: on finer grids, or with as many more samples as
@@ -327,12 +235,14 @@ static stair_status solve_node(stair_branch *b, const curve_branch *c, double v,
     int p = b->model->info.indices;
     b->fine.seed = b->coarse.seed = seed;
     STAIR_TRY(stair_branch_at_mean(b, v, true, point));
-    for (int k = 0; k < FINER_GRIDS && !point->random && point->alpha_error > GRID_SHARE * wanted; k++) {
-        b->fine.fineness *= FINER;
+    for (int k = 0;
+         k < tuning.finer_grids && !point->random && point->alpha_error > tuning.grid_share * wanted; k++) {
+        b->fine.fineness *= tuning.finer;
         STAIR_TRY(stair_branch_at_mean(b, v, true, point));
     }
     double error = point->alpha_error / point->alpha;
-    if (point->alpha_error > CLOSE * wanted && stair_branch_sharpen(b, point, error, wanted / point->alpha))
+    if (point->alpha_error > tuning.close_enough * wanted &&
+        stair_branch_sharpen(b, point, error, wanted / point->alpha))
         STAIR_TRY(stair_branch_at_mean(b, v, true, point));
     b->fine = fine;
     read_node(c, p, point, node);
@@ -350,14 +260,14 @@ static bool fit_branch(curve_branch *c, int n, const curve_node *node)
     for (int i = 0; i < n; i++) {
         double gap = c->limit > 0 ? (c->limit - node[i].alpha) / node[i].v : node[i].alpha;
         double scale = c->limit > 0 ? c->limit - node[i].alpha : node[i].alpha;
-        if (scale < -DOUBT * node[i].error) return false;
+        if (scale < -tuning.doubt * node[i].error) return false;
         if (!(gap > 0) || node[i].error > 0.5 * scale) continue; /* too close to perfect recovery to tell */
         z[used] = place(c, node[i].x);
         value[used] = log(gap);
         error[used++] = node[i].error / scale;
     }
     if (used < 3) return false;
-    fit_nodes(end_of(c) / M_PI_2, used, z, value, error, &c->alpha);
+    stair_chebyshev_fit(end_of(c) / M_PI_2, used, z, value, error, &c->alpha);
     for (int k = 0; k < d; k++)
         for (int l = 0; l <= k; l++) {
             for (int i = 0; i < n; i++) {
@@ -365,7 +275,7 @@ static bool fit_branch(curve_branch *c, int n, const curve_node *node)
                 value[i] = node[i].shape[k * d + l];
                 error[i] = node[i].shape_error[k * d + l];
             }
-            fit_nodes(end_of(c) / M_PI_2, n, z, value, error, &c->shape[packed(k, l)]);
+            stair_chebyshev_fit(end_of(c) / M_PI_2, n, z, value, error, &c->shape[stair_packed(k, l)]);
         }
     return grows(c);
 }
@@ -375,8 +285,8 @@ static bool fit_branch(curve_branch *c, int n, const curve_node *node)
 static double worst_error(const curve_branch *c, int p, double from, double most, double *x)
 {
     double error[STAIR_SQUARE], worst = 0;
-    for (int k = 1; k < CHECKS; k++) {
-        double at = from + (end_of(c) - from) * k / CHECKS;
+    for (int k = 1; k < tuning.checks; k++) {
+        double at = from + (end_of(c) - from) * k / tuning.checks;
         if (alpha_at(c, at) > most) break;
         overlap_errors(c, p, at, error);
         for (int i = 0; i < p * p; i++)
@@ -402,16 +312,16 @@ static void end_node(const curve_branch *c, int p, const stair_step *step, const
 {
     shape_of(c, p, q, node);
     node->alpha = step->alpha;
-    node->error = fmax(step->error, LEAST_ERROR * step->alpha);
+    node->error = fmax(step->error, tuning.least_error * step->alpha);
     for (int i = 0; i < c->learned * c->learned; i++)
-        node->shape_error[i] = fmax(LEAST_ERROR, 10 * step->error / step->alpha);
+        node->shape_error[i] = fmax(tuning.least_error, 10 * step->error / step->alpha);
 }
 
 /* Where the last branch may stop: at perfect recovery, or beyond the largest alpha that is asked for. */
 static stair_status last_mean(curve_job *job, curve_branch *c, stair_branch *b, double start, double *end)
 {
     stair_perfect limit;
-    *end = fmin(FURTHEST, LAST_REST * job->options->precision);
+    *end = fmin(tuning.furthest, tuning.last_rest * job->options->precision);
     if (!b->kernel && job->model->info.prenoise == 0 && !job->model->info.output_noisy) {
         STAIR_TRY(stair_perfect_find(job->context, b->structure, 256, 2, job->options->seed, &limit));
         c->limit = limit.alpha;
@@ -420,7 +330,7 @@ static stair_status last_mean(curve_job *job, curve_branch *c, stair_branch *b, 
     stair_branch copy = *b;
     for (*end = 0.7 * start; *end > 1e-6; *end *= 0.7) {
         STAIR_TRY(stair_branch_at_mean(&copy, *end, false, job->point));
-        if (job->point->alpha > BEYOND * job->most_alpha) return STAIR_OK;
+        if (job->point->alpha > tuning.beyond * job->most_alpha) return STAIR_OK;
     }
     return STAIR_OK;
 }
@@ -447,13 +357,15 @@ static stair_status make_branch(curve_job *job, int k)
     }
     c->x_to = place_of(c, end);
     if (!b->kernel)
-        b->fine.widening = fmin(b->fine.widening, WIDENING); /* only the operator has tails that need more */
+        b->fine.widening =
+            fmin(b->fine.widening, tuning.widening); /* only the operator has tails that need more */
     const stair_average_rule *rule = stair_average_rule_for(b->structure, &b->fine, job->marks[k].q);
     bool grids = rule && rule->refines && !rule->random(b->structure);
     bool cheap = grids && k == 0; /* nothing is known of the hidden row */
-    int part = (int)ceil(NOISY_NODES * c->x_to / M_PI_2), inside = cheap           ? MOST_NODES - 4
-                                                                   : part > FEWEST ? part
-                                                                                   : FEWEST;
+    int part = (int)ceil(tuning.noisy_nodes * c->x_to / M_PI_2), inside = cheap ? MOST_NODES - 4
+                                                                          : part > tuning.fewest_nodes
+                                                                              ? part
+                                                                              : tuning.fewest_nodes;
     double first = cheap   ? 0.5
                    : grids ? 1
                            : 1.5; /* where nodes are noisy they stay away from the step, which is known */
@@ -462,11 +374,11 @@ static stair_status make_branch(curve_job *job, int k)
     for (int i = 0; i < p; i++)
         most = fmax(most, (last ? 1 : job->marks[k + 1].q[i * (p + 1)]) - job->marks[k].q[i * (p + 1)]);
     double slope = fmax(0.1, most) / fabs(next - curve->steps[k].alpha);
-    double wanted = job->options->points ? INFINITY : NODE_SHARE * job->options->precision / slope;
+    double wanted = job->options->points ? INFINITY : tuning.node_share * job->options->precision / slope;
     bool good = false;
     double x = 0, nearest = c->x_to * first / (inside + first),
-           furthest = place_of(c, fmin(end, NO_REST * job->options->precision));
-    for (int i = 0; i < inside + MORE_NODES; i++) {
+           furthest = place_of(c, fmin(end, tuning.no_rest * job->options->precision));
+    for (int i = 0; i < inside + tuning.more_nodes; i++) {
         double share = cheap ? 0.5 * (1 - cos(M_PI * (i + first) / inside))
                              : (i + first) / (inside + first - (last ? 1 : 0));
         uint64_t seed = job->options->seed + 7919 * (uint64_t)(16 * k + i + 1);
@@ -579,7 +491,8 @@ stair_stop stair_curve_at(const stair_curve *curve, double alpha, double *q, dou
     stair_stop stop = read_branch(curve, alpha, q, q_error);
     for (int k = 0; k < curve->branch_count; k++) {
         double error = curve->steps[k].error, beyond[STAIR_SQUARE], unused[STAIR_SQUARE];
-        if (!(alpha <= curve->branches[k].from && alpha + DOUBT * error > curve->branches[k].from)) continue;
+        if (!(alpha <= curve->branches[k].from && alpha + tuning.doubt * error > curve->branches[k].from))
+            continue;
         read_branch(curve, fmax(alpha + error, curve->branches[k].from), beyond, unused);
         for (int i = 0; i < p * p; i++) q_error[i] = hypot(q_error[i], beyond[i] - q[i]);
     }

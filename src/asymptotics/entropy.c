@@ -4,7 +4,8 @@
  * difference removes.  Labels have the same distribution at any Q: samples take the difference label by
  * label, where most of what varies cancels; a grid of labels takes the difference of two averages. dS/dQ =
  * (Qhat(Q) - Q (1-Q)^-1)/2 vanishes at fixed points of state evolution. */
-#include "asymptotics/asymptotics.h"
+#include "asymptotics/branch.h"
+#include "asymptotics/effort.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -13,11 +14,11 @@
 
 /* By grids, at both ends; those need not have as many replicates. */
 static stair_status subtract_grids(stair_context *context, const stair_structure *structure,
-                                   const stair_average_effort *rule, stair_average *at, stair_average *from,
+                                   const stair_average_effort *effort, stair_average *at, stair_average *from,
                                    double *value, double *error)
 {
     double zero[STAIR_SQUARE] = {0}, part[STAIR_MOST_REPLICATES], start[STAIR_MOST_REPLICATES];
-    STAIR_TRY(stair_average_evaluate(context, structure, rule, zero, NULL, from));
+    STAIR_TRY(stair_average_evaluate(context, structure, effort, zero, NULL, from));
     bool paired =
         at->replicates == from->replicates && at->random == from->random; /* noise cancels in part */
     for (int r = 0; r < from->replicates; r++) start[r] = stair_average_logz(from, r);
@@ -30,37 +31,29 @@ static stair_status subtract_grids(stair_context *context, const stair_structure
 
 /* E log Z_out at q less that at zero. */
 static stair_status difference(stair_context *context, const stair_structure *structure,
-                               const stair_average_effort *rule, const double *q, stair_average *at,
+                               const stair_average_effort *effort, const double *q, stair_average *at,
                                stair_average *from, double *value, double *error)
 {
     double part[STAIR_MOST_REPLICATES];
-    STAIR_TRY(stair_average_evaluate(context, structure, rule, q, NULL, at));
+    STAIR_TRY(stair_average_evaluate(context, structure, effort, q, NULL, at));
     *value = stair_average_logz(at, -1);
     for (int r = 0; r < at->replicates; r++) part[r] = stair_average_logz(at, r);
     *error = stair_average_spread(at, part);
-    if (!rule->relative) STAIR_TRY(subtract_grids(context, structure, rule, at, from, value, error));
+    if (!effort->relative) STAIR_TRY(subtract_grids(context, structure, effort, at, from, value, error));
     *error = hypot(*error, at->logz_bias);
     return STAIR_OK;
 }
 
-/* The rule of the average at q. */
-static stair_status choose_rule(stair_context *context, const stair_model *model,
-                                const stair_asymptotics_options *options, const double *q,
-                                const stair_structure **structure, stair_average_effort *rule)
+/* Samples take the difference label by label: `relative`. */
+static stair_average_effort effort_at(const stair_structure *structure,
+                                      const stair_asymptotics_options *options, const double *q)
 {
-    stair_branch *b = malloc(sizeof *b);
-    if (!b) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
-    stair_status status = stair_branch_prepare(b, context, model, options);
-    if (status == STAIR_OK) {
-        *structure = b->structure;
-        *rule = b->fine;
-        rule->relative = true;
-        const stair_average_rule *served = stair_average_rule_for(b->structure, rule, q);
-        rule->relative = served == &stair_average_samples;
-        if (rule->relative) rule->rule = served;
-    }
-    free(b);
-    return status;
+    stair_average_effort effort = stair_effort_fine(options);
+    effort.relative = true;
+    const stair_average_rule *rule = stair_average_rule_for(structure, &effort, q);
+    effort.relative = rule == &stair_average_samples;
+    if (effort.relative) effort.rule = rule;
+    return effort;
 }
 
 stair_status stair_entropy_at(stair_context *context, const stair_model *model,
@@ -69,8 +62,7 @@ stair_status stair_entropy_at(stair_context *context, const stair_model *model,
 {
     int p = model->info.indices;
     double values[STAIR_MAX_INDICES], vectors[STAIR_SQUARE], prior = 0, value = 0;
-    const stair_structure *structure = NULL;
-    stair_average_effort rule;
+    const stair_structure *structure;
     stair_average at = {0}, from = {0};
     STAIR_TRY(stair_asymptotics_check(context, options));
     stair_matrix_eigen(p, q, values, vectors);
@@ -80,10 +72,11 @@ stair_status stair_entropy_at(stair_context *context, const stair_model *model,
         *error = 0;
         return STAIR_OK;
     }
-    STAIR_TRY(choose_rule(context, model, options, q, &structure, &rule));
-    stair_status status = stair_average_create(context, structure, 0, rule.replicates, &at);
-    if (status == STAIR_OK) status = stair_average_create(context, structure, 0, rule.replicates, &from);
-    if (status == STAIR_OK) status = difference(context, structure, &rule, q, &at, &from, &value, error);
+    STAIR_TRY(stair_structure_find(context, model, &structure));
+    stair_average_effort effort = effort_at(structure, options, q);
+    stair_status status = stair_average_create(context, structure, 0, effort.replicates, &at);
+    if (status == STAIR_OK) status = stair_average_create(context, structure, 0, effort.replicates, &from);
+    if (status == STAIR_OK) status = difference(context, structure, &effort, q, &at, &from, &value, error);
     stair_average_destroy(&at);
     stair_average_destroy(&from);
     *entropy = prior + alpha * value;

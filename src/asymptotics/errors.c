@@ -18,14 +18,11 @@
 #include "core/qmc.h"
 #include "core/rng.h"
 
-#define POINTS 8192
-#define CELLS  (STAIR_MAX_INDICES * STAIR_MAX_TOKENS)
-#define SQUARE (STAIR_MAX_INDICES * STAIR_MAX_INDICES)
-#define LABEL  (STAIR_MAX_TOKENS * STAIR_MAX_TOKENS)
+#define POINTS 8192 /* of one replicate */
 
 static void root(int n, const double *a, double *out)
 {
-    double values[STAIR_MAX_INDICES], vectors[SQUARE];
+    double values[STAIR_MAX_INDICES], vectors[STAIR_SQUARE];
     stair_matrix_eigen(n, a, values, vectors);
     for (int i = 0; i < n; i++)
         for (int j = 0; j < n; j++) {
@@ -39,7 +36,8 @@ static void one_point(const stair_model *model, const double *root_q, const doub
                       const double *normals, double *bayes, double *plugin)
 {
     int p = model->info.indices, m = model->info.tokens, size = p * m, outputs = model->info.label_size;
-    double omega[CELLS], z[CELLS], y[LABEL], y_other[LABEL], y_mean[LABEL];
+    double omega[STAIR_MAX_CELLS], z[STAIR_MAX_CELLS];
+    double y[STAIR_MAX_LABEL], y_other[STAIR_MAX_LABEL], y_mean[STAIR_MAX_LABEL];
     stair_prediction_spread(p, m, root_q, false, NULL, normals, omega);
     model->ops->forward(model, omega, y_mean, NULL);
     stair_prediction_spread(p, m, root_v, false, omega, normals + size, z);
@@ -53,7 +51,7 @@ static void one_point(const stair_model *model, const double *root_q, const doub
 typedef struct {
     const stair_model *model;
     uint64_t seed;
-    double root_q[SQUARE], root_v[SQUARE];
+    double root_q[STAIR_SQUARE], root_v[STAIR_SQUARE];
     double bayes[STAIR_MOST_REPLICATES], plugin[STAIR_MOST_REPLICATES];
 } errors_job;
 
@@ -61,7 +59,7 @@ static stair_status one_replicate(void *user, size_t r, int thread, stair_contex
 {
     errors_job *job = user;
     int size = job->model->info.indices * job->model->info.tokens;
-    double shift[3 * CELLS], u[3 * CELLS];
+    double shift[3 * STAIR_MAX_CELLS], u[3 * STAIR_MAX_CELLS];
     (void)thread, (void)local;
     stair_rng_uniforms(job->seed + 1, STAIR_RNG_SHIFT, (uint64_t)r, 3 * size, shift);
     for (uint64_t i = 0; i < POINTS; i++) {
@@ -79,7 +77,7 @@ static stair_status evaluate(stair_context *context, errors_job *job, int n, con
                              double *plugin)
 {
     int p = job->model->info.indices;
-    double rest[SQUARE];
+    double rest[STAIR_SQUARE];
     for (int i = 0; i < p * p; i++) rest[i] = (i % (p + 1) == 0 ? 1 + job->model->info.prenoise : 0) - q[i];
     root(p, q, job->root_q);
     root(p, rest, job->root_v);
@@ -111,7 +109,7 @@ static stair_status add_error_of_overlap(stair_context *context, errors_job *job
                                          const double *q_error, stair_errors *errors)
 {
     int p = job->model->info.indices;
-    double moved[SQUARE], bayes, plugin, norm = 0;
+    double moved[STAIR_SQUARE], bayes, plugin, norm = 0;
     move_overlap(p, q, q_error, moved);
     for (int i = 0; i < p * p; i++) norm += moved[i] * moved[i];
     STAIR_TRY(evaluate(context, job, n, moved, &bayes, &plugin));

@@ -7,9 +7,10 @@
 #include <math.h>
 #include <string.h>
 
-#define MOST_STEPS 100000
-#define SETTLED    1e-13
-#define CELLS      (STAIR_MAX_INDICES * STAIR_MAX_INDICES)
+static const struct {
+    int most_steps; /* of the power method */
+    double settled; /* change of the eigenvector at which it ends */
+} tuning = {.most_steps = 100000, .settled = 1e-13};
 
 static double product(int n, const double *a, const double *b)
 {
@@ -18,49 +19,27 @@ static double product(int n, const double *a, const double *b)
     return sum;
 }
 
-static void embed(int p, int k, const double *basis, const double *x, double *out)
-{
-    for (int i = 0; i < p; i++)
-        for (int j = 0; j < p; j++) {
-            out[i * p + j] = 0;
-            for (int a = 0; a < k; a++)
-                for (int b = 0; b < k; b++)
-                    out[i * p + j] += basis[i * k + a] * x[a * k + b] * basis[j * k + b];
-        }
-}
-
-static void restrict_to(int p, int k, const double *basis, const double *x, double *out)
-{
-    for (int a = 0; a < k; a++)
-        for (int b = 0; b < k; b++) {
-            out[a * k + b] = 0;
-            for (int i = 0; i < p; i++)
-                for (int j = 0; j < p; j++)
-                    out[a * k + b] += basis[i * k + a] * x[i * p + j] * basis[j * k + b];
-        }
-}
-
 void stair_operator_leading(const stair_average *outer, const stair_symmetry *symmetry, const double *basis,
                             stair_leading *leading)
 {
     int k = outer->kernel, p = outer->indices, n = k * k;
     double x[STAIR_MOST_KERNEL * STAIR_MOST_KERNEL] = {0}, y[STAIR_MOST_KERNEL * STAIR_MOST_KERNEL],
-                                 full[CELLS];
+                                 full[STAIR_SQUARE];
     memset(leading, 0, sizeof *leading);
     if (!k) return;
     for (int i = 0; i < k; i++) x[i * (k + 1)] = 1 / sqrt(k);
-    for (int step = 0; step < MOST_STEPS; step++) {
+    for (int step = 0; step < tuning.most_steps; step++) {
         stair_average_apply(outer, -1, x, y);
-        embed(p, k, basis, y, full);
+        stair_spectral_lift(p, k, basis, y, full);
         stair_symmetrise(symmetry, full);
-        restrict_to(p, k, basis, full, y);
+        stair_spectral_project(p, k, basis, full, y);
         double norm = sqrt(product(n, y, y)), moved = 0;
         if (!(norm > 1e-14)) break; /* F = 0: nothing is ever learned */
         for (int i = 0; i < n; i++) {
             moved = fmax(moved, fabs(y[i] / norm - x[i]));
             x[i] = y[i] / norm;
         }
-        if (moved < SETTLED) break;
+        if (moved < tuning.settled) break;
     }
     stair_average_apply(outer, -1, x, y);
     leading->value = product(n, x, y);
@@ -72,5 +51,5 @@ void stair_operator_leading(const stair_average *outer, const stair_symmetry *sy
     double trace = 0;
     for (int i = 0; i < k; i++) trace += x[i * (k + 1)];
     for (int i = 0; i < n; i++) x[i] /= trace;
-    embed(p, k, basis, x, leading->x);
+    stair_spectral_lift(p, k, basis, x, leading->x);
 }

@@ -11,6 +11,7 @@
 #ifndef STAIR_AVERAGE_AVERAGE_H
 #define STAIR_AVERAGE_AVERAGE_H
 
+#include "core/spectral.h"
 #include "core/stats.h"
 #include "model/structure.h"
 
@@ -120,7 +121,5 @@ double stair_average_excess(double bias, double error, double wanted);
 /* Few replicates say little of their own spread: brings them to a number that is safe, and `excess` to what
  * is left of it. */
 bool stair_average_safe_replicates(stair_average_effort *effort, double *excess);
-
-int stair_packed(int i, int j); /* place of entry (i, j) among those of the lower triangle */
 
 #endif

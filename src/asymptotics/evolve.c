@@ -8,30 +8,35 @@
  *
  * Informed: from V = 1e-6 along the ratios state evolution itself selects.  With side information nothing is
  * ever unlearned and both starts iterate on all of Q. */
-#include "asymptotics/asymptotics.h"
+#include "asymptotics/branch.h"
 #include "asymptotics/perfect.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define INFORMED          1e-6
-#define MORE              2    /* times that the number of samples may be multiplied by four */
-#define SEED              0.05 /* overlap along a direction that has just become unstable */
-#define DOUBT             3.0  /* errors of f that alpha has to be away from a jump */
-#define FAR               0.1  /* the first look, relative, */
-#define NEARER            0.3  /* but no nearer to the least alpha of perfect recovery */
-#define STEEP             3.0  /* overlap just above a step, over alpha / step - 1; attention: 1 to 2 */
-#define COARSER           7    /* times the precision is what the way is looked for with */
-#define COARSE_REPLICATES 4
-#define LEAST_SAMPLES     512.0 /* for slopes along a branch to be of use */
-#define SCOUT             5e-3  /* and a precision that is always enough for that */
-#define LEAST_FINENESS    0.65
-#define NOISY_FINENESS    0.5  /* of the way, where hidden nodes are random */
-#define HONEST_FINENESS   0.87 /* of what is reported: coarser grids may agree with each other and be wrong */
-#define NODES             64.0 /* hidden nodes of half a rule, times the precision */
-#define LEAST_NODES       1024
-#define MOST_NODES        262144.0
+static const struct {
+    double informed;  /* 1 - Q of full knowledge, to begin with */
+    int more;         /* times that the number of samples may be multiplied by up to sixteen */
+    double finer;     /* fineness each time */
+    double seed;      /* overlap along a direction that has just become unstable */
+    double doubt;     /* errors of f that alpha has to be away from a jump */
+    double far;       /* the first look beside it, relative, */
+    double nearer;    /* but no nearer to the least alpha of perfect recovery */
+    double steep;     /* overlap just above a step, over alpha / step - 1; attention has 1 to 2 */
+    double no_better; /* relative distance of two alphas that are the same */
+    int perfect_points, perfect_replicates; /* behind the least alpha of perfect recovery */
+} tuning = {.informed = 1e-6,
+            .more = 2,
+            .finer = 1.1,
+            .seed = 0.05,
+            .doubt = 3,
+            .far = 0.1,
+            .nearer = 0.3,
+            .steep = 3,
+            .no_better = 1e-9,
+            .perfect_points = 256,
+            .perfect_replicates = 2};
 
 stair_asymptotics_options stair_asymptotics_defaults(void)
 {
@@ -70,65 +75,6 @@ stair_status stair_asymptotics_check(stair_context *context, const stair_asympto
     return STAIR_OK;
 }
 
-static size_t power_of_two(double least)
-{
-    size_t n = 16;
-    while ((double)n < 0.75 * least) n *= 2;
-    return n;
-}
-
-/* Errors of f fall like points^-0.7, 64000 give about 1e-3; those of grids like exp(-fineness^2). */
-static stair_average_effort rule_for(const stair_asymptotics_options *o, double precision, int replicates)
-{
-    stair_average_effort rule = {.replicates = replicates,
-                                 .widening = o->widening,
-                                 .seed = o->seed,
-                                 .channel = stair_channel_defaults()};
-    double all = fmax(LEAST_SAMPLES, 64000 * pow(1e-3 / precision, 1.4));
-    if (o->points) all = fmin(all, (double)o->points);
-    rule.points = power_of_two(all / replicates);
-    rule.fineness = fmax(LEAST_FINENESS, sqrt(-log10(precision) / 4));
-    rule.nodes = power_of_two(fmin(MOST_NODES, fmax(LEAST_NODES, NODES / precision)));
-    rule.channel.precision = o->inner > 0 ? o->inner : fmin(1e-2, 3 * o->precision);
-    rule.channel.seed = o->seed;
-    return rule;
-}
-
-stair_status stair_branch_prepare(stair_branch *b, stair_context *context, const stair_model *model,
-                                  const stair_asymptotics_options *o)
-{
-    memset(b, 0, sizeof *b);
-    b->context = context;
-    b->model = model;
-    STAIR_TRY(stair_structure_find(context, model, &b->structure));
-    b->fine = rule_for(o, o->precision, o->replicates);
-    b->fine.fineness = fmax(b->fine.fineness, HONEST_FINENESS);
-    if (o->points) b->fine.points = power_of_two((double)o->points / o->replicates);
-    b->coarse = rule_for(o, fmin(0.1, fmax(SCOUT, COARSER * o->precision)), COARSE_REPLICATES);
-    b->coarse.nodes = b->coarse.nodes > 4 * LEAST_NODES ? b->coarse.nodes / 4 : LEAST_NODES;
-    if (b->structure->many_hidden) b->coarse.fineness = NOISY_FINENESS;
-    b->side = o->side;
-    b->tolerance = o->tolerance > 0 ? o->tolerance : 0.01 * o->precision;
-    b->perfect = o->perfect;
-    b->most_steps = o->max_iterations;
-    stair_branch_start(b);
-    return STAIR_OK;
-}
-
-bool stair_branch_sharpen(stair_branch *b, const stair_branch_point *point, double error, double wanted)
-{
-    if (!(error > wanted) || !point->random) return false; /* equidistant nodes are no samples */
-    return point->rule->sharpen(&b->fine, point->bias, error, wanted);
-}
-
-void stair_branch_place(stair_branch *b, const double *q)
-{
-    double top = 0;
-    for (int i = 0; i < b->model->info.indices; i++) top = fmax(top, q[i * (b->model->info.indices + 1)]);
-    stair_branch_start(b);
-    if (top > 0) stair_branch_learn(b, q, top);
-}
-
 /* Everything known: V small and of no particular shape. */
 static void start_everywhere(stair_branch *b, double rest)
 {
@@ -145,7 +91,7 @@ static void blur(int p, const double *x, stair_branch_point *point)
     double top = 0;
     for (int i = 0; i < p; i++) top = fmax(top, x[i * (p + 1)]);
     for (int i = 0; i < p * p && top > 0; i++)
-        point->q_error[i] = fmax(point->q_error[i], SEED * fabs(x[i]) / top);
+        point->q_error[i] = fmax(point->q_error[i], tuning.seed * fabs(x[i]) / top);
 }
 
 /* A direction that is stable, but not by more than the error of its eigenvalue tells: its overlap may have
@@ -155,14 +101,15 @@ static void doubt_stability(int p, double alpha, stair_branch_point *point)
     double top = 0, *x = point->leading.x, growth = alpha * (point->leading.value + point->leading.error) - 1;
     for (int i = 0; i < p; i++) top = fmax(top, x[i * (p + 1)]);
     for (int i = 0; i < p * p && top > 0 && growth > 0; i++)
-        point->q_error[i] = fmin(1, hypot(point->q_error[i], STEEP * growth * fabs(x[i]) / top));
+        point->q_error[i] = fmin(1, hypot(point->q_error[i], tuning.steep * growth * fabs(x[i]) / top));
 }
 
 /* No fixed point was found: overlaps are known to no better than the size of a first step. */
 static void never_settled(int p, stair_branch_point *point)
 {
     for (int i = 0; i < p; i++)
-        if (point->q[i * (p + 1)] > 0) point->q_error[i * (p + 1)] = fmax(point->q_error[i * (p + 1)], SEED);
+        if (point->q[i * (p + 1)] > 0)
+            point->q_error[i * (p + 1)] = fmax(point->q_error[i * (p + 1)], tuning.seed);
 }
 
 /* Learns until nothing more is unstable, or what is was let go already: the rules for zero and for small
@@ -195,7 +142,7 @@ static stair_status climb(stair_branch *b, double alpha, stair_branch_point *poi
         }
         grown = true;
         if (!b->learned) memcpy(first, point->leading.x, sizeof first);
-        stair_branch_learn(b, point->leading.x, SEED);
+        stair_branch_learn(b, point->leading.x, tuning.seed);
         STAIR_TRY(stair_branch_at_alpha(b, alpha, point));
     }
     if (point->stop == STAIR_STOP_ZERO) blur(p, first, point);
@@ -208,7 +155,8 @@ static stair_status stays_perfect(stair_branch *b, double alpha, stair_branch_po
 {
     stair_perfect limit;
     if (b->model->info.prenoise > 0 || b->model->info.output_noisy) return STAIR_OK;
-    STAIR_TRY(stair_perfect_find(b->context, b->structure, 256, 2, b->fine.seed, &limit));
+    STAIR_TRY(stair_perfect_find(b->context, b->structure, (size_t)tuning.perfect_points,
+                                 tuning.perfect_replicates, b->fine.seed, &limit));
     if (alpha > limit.alpha) point->stop = STAIR_STOP_PERFECT;
     return STAIR_OK;
 }
@@ -225,7 +173,7 @@ static void begin(stair_branch *b, solve_start start)
     if (start.from)
         stair_branch_place(b, start.from);
     else if (start.informed)
-        start_everywhere(b, INFORMED);
+        start_everywhere(b, tuning.informed);
     else if (b->side > 0)
         start_everywhere(b, 1 - fmin(0.5, b->side));
 }
@@ -250,11 +198,11 @@ static stair_status doubt_above(const stair_branch *b, double alpha, double leas
 {
     int p = b->model->info.indices;
     bool doubtful = true;
-    for (double below = fmax(least, alpha * (1 - FAR)); doubtful && below < alpha;) {
+    for (double below = fmax(least, alpha * (1 - tuning.far)); doubtful && below < alpha;) {
         STAIR_TRY(look_at_other_side(b, below, &start, other));
         doubtful = other->stop == STAIR_STOP_CONVERGED;
-        double nearer = alpha * (1 - DOUBT * other->f_error);
-        if (!doubtful || nearer <= below * (1 + 1e-9)) break;
+        double nearer = alpha * (1 - tuning.doubt * other->f_error);
+        if (!doubtful || nearer <= below * (1 + tuning.no_better)) break;
         below = nearer;
     }
     for (int i = 0; i < p * p && doubtful; i++) point->q_error[i] = fabs(other->q[i] - (i % (p + 1) == 0));
@@ -271,20 +219,22 @@ static stair_status doubt_jump(const stair_branch *b, double alpha, solve_start 
     int p = b->model->info.indices;
     stair_perfect limit;
     if (b->model->info.prenoise > 0 || b->model->info.output_noisy || b->side > 0) return STAIR_OK;
-    STAIR_TRY(stair_perfect_find(b->context, b->structure, 256, 2, b->fine.seed, &limit));
+    STAIR_TRY(stair_perfect_find(b->context, b->structure, (size_t)tuning.perfect_points,
+                                 tuning.perfect_replicates, b->fine.seed, &limit));
     if (alpha <= limit.alpha) return STAIR_OK; /* it is reached continuously, or not yet */
     stair_branch_point *other = malloc(sizeof *other);
     if (!other) return stair_fail(b->context, STAIR_NO_MEMORY, "out of memory");
     stair_status status;
     if (point->stop == STAIR_STOP_PERFECT)
-        status = doubt_above(b, alpha, limit.alpha + NEARER * (alpha - limit.alpha), start, point, other);
+        status =
+            doubt_above(b, alpha, limit.alpha + tuning.nearer * (alpha - limit.alpha), start, point, other);
     else {
-        status = look_at_other_side(b, alpha * (1 + DOUBT * point->f_error), NULL, other);
+        status = look_at_other_side(b, alpha * (1 + tuning.doubt * point->f_error), NULL, other);
         bool lost = status == STAIR_OK && other->stop == STAIR_STOP_PERFECT;
         /* if not lost, three errors have to reach that far */
         for (int i = 0; i < p * p && status == STAIR_OK; i++) {
             double away = fabs(point->q[i] - (lost ? i % (p + 1) == 0 : other->q[i]));
-            point->q_error[i] = fmax(point->q_error[i], away / (lost ? 1 : DOUBT));
+            point->q_error[i] = fmax(point->q_error[i], away / (lost ? 1 : tuning.doubt));
         }
     }
     free(other);
@@ -309,7 +259,7 @@ static stair_status run(stair_branch *b, const stair_asymptotics_options *o, dou
                         stair_branch_point *point)
 {
     double precision = o->precision;
-    int rounds = o->points ? 0 : MORE;
+    int rounds = o->points ? 0 : tuning.more;
     int p = b->model->info.indices;
     memset(point, 0, sizeof *point);
     point->stop = STAIR_STOP_CONVERGED;
@@ -322,7 +272,7 @@ static stair_status run(stair_branch *b, const stair_asymptotics_options *o, dou
         size_t points = b->fine.points; /* the error asked for was missed: more samples, from where we are */
         stair_branch_sharpen(b, point, worst(p, point), precision);
         b->coarse.points *= b->fine.points / points;
-        b->fine.fineness *= 1.1;
+        b->fine.fineness *= tuning.finer;
         if (point->stop != STAIR_STOP_CONVERGED) begin(b, start);
         STAIR_TRY(settle_at(b, alpha, start, point));
     }
