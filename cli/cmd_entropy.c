@@ -1,17 +1,11 @@
 /* stair entropy: free entropy at the fixed points, the Bayes-optimal one, and whether learning is hard. */
 #include "asymptotics.h"
+#include "columns.h"
 #include "grid.h"
 #include "progress.h"
-#include "report.h"
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
-
-#define NOTHING 1e-3
-#define DOUBT   3.0  /* errors by which the entropy of one fixed point has to exceed another's to say so */
-#define STARTS  4    /* no knowledge, full knowledge, and overlaps between */
-#define LOOK    1e-2 /* precision at which the starts between are first followed */
 
 enum {
     MODEL,
@@ -30,187 +24,99 @@ enum {
     COLUMNS
 };
 
-static const double between[STARTS] = {0, 1, 0.3, 0.7};
+/* A phase as doubles, which a checkpoint keeps: head, then Bayes Q, AMP Q and the errors of both (P, P). */
+typedef struct {
+    double alpha, hard, best, entropy[STAIR_PHASE_STARTS], error[STAIR_PHASE_STARTS];
+} point_head;
 
 typedef struct {
-    double alpha, hard, best, entropy[STARTS],
-        error[STARTS]; /* then Bayes Q, AMP Q and their errors (P, P) */
-} point_head;
+    cli_request *request;
+    cli_grid grid;
+    int indices;
+    stair_phase *phases; /* (rows), their overlaps in the grid */
+    size_t rough;        /* phases with errors above the precision */
+} entropy_job;
 
 static void defaults(cli_options *o)
 {
     asymptotics_defaults(o);
 }
 
-static void fill_columns(int p, bool grid, cli_column *c)
+static void fill_columns(int p, bool several, cli_column *c)
 {
-    c[MODEL] = (cli_column){
-        .name = "model", .heading = "model", .kind = CELL_TEXT, .width = 120, .where = grid ? IN_ALL : 0};
-    c[ALPHA] = (cli_column){.name = "alpha", .heading = "alpha", .where = IN_ALL, .digits = 5, .fixed = true};
-    c[BAYES_Q] = (cli_column){.name = "bayes_Q",
-                              .heading = "|Q| Bayes",
-                              .where = IN_ALL,
-                              .digits = 5,
-                              .fixed = true,
-                              .rank = 2,
-                              .shape = {p, p}};
-    c[BAYES_Q_ERROR] = (cli_column){
-        .name = "bayes_Q_error", .heading = "error", .where = IN_ALL, .rank = 2, .shape = {p, p}};
-    c[AMP_Q] = (cli_column){.name = "amp_Q",
-                            .heading = "|Q| AMP",
-                            .where = IN_ALL,
-                            .digits = 5,
-                            .fixed = true,
-                            .rank = 2,
-                            .shape = {p, p}};
-    c[AMP_Q_ERROR] =
-        (cli_column){.name = "amp_Q_error", .heading = "error", .where = IN_ALL, .rank = 2, .shape = {p, p}};
-    c[LARGEST] = (cli_column){
-        .name = "bayes_entropy", .heading = "S - S(0)", .where = IN_ALL, .digits = 5, .fixed = true};
-    c[LARGEST_ERROR] = (cli_column){.name = "bayes_entropy_error", .heading = "error", .where = IN_ALL};
-    c[ENTROPY] = (cli_column){.name = "entropy", .where = IN_DATA, .rank = 1, .shape = {STARTS}};
-    c[ENTROPY_ERROR] = (cli_column){.name = "entropy_error", .where = IN_DATA, .rank = 1, .shape = {STARTS}};
-    c[HARD] = (cli_column){.name = "hard", .heading = "hard", .kind = CELL_BOOL, .where = IN_ALL};
-    c[INFORMATION] = (cli_column){.name = "information_threshold", .where = IN_DATA, .rank = 1, .shape = {2}};
-    c[ALGORITHM] = (cli_column){.name = "algorithmic_threshold", .where = IN_DATA, .rank = 1, .shape = {2}};
+    c[MODEL] = column_model(several);
+    c[ALPHA] = column_real("alpha", "alpha", 5);
+    c[BAYES_Q] = column_decimals(column_square("bayes_Q", "|Q| Bayes", p), 5);
+    c[BAYES_Q_ERROR] = column_square("bayes_Q_error", "error", p);
+    c[AMP_Q] = column_decimals(column_square("amp_Q", "|Q| AMP", p), 5);
+    c[AMP_Q_ERROR] = column_square("amp_Q_error", "error", p);
+    c[LARGEST] = column_real("bayes_entropy", "S - S(0)", 5);
+    c[LARGEST_ERROR] = column_real("bayes_entropy_error", "error", 0);
+    c[ENTROPY] = column_line("entropy", NULL, STAIR_PHASE_STARTS);
+    c[ENTROPY_ERROR] = column_line("entropy_error", NULL, STAIR_PHASE_STARTS);
+    c[HARD] = column_bool("hard", "hard");
+    c[INFORMATION] = column_line("information_threshold", NULL, 2);
+    c[ALGORITHM] = column_line("algorithmic_threshold", NULL, 2);
 }
 
-typedef struct {
-    cli_request *request;
-    const stair_model *model;
-    double alpha;
-    size_t cells;
-} entropy_job;
-
-static double apart(size_t cells, const double *a, const double *b)
+/* Row r: the phase that was kept, or a new one. */
+static stair_status one_phase(entropy_job *job, const char *spec, size_t r)
 {
-    double most = 0;
-    for (size_t i = 0; i < cells; i++) most = fmax(most, fabs(a[i] - b[i]));
-    return most;
-}
-
-/* The fixed point from start s, with its error, whatever that is. */
-static stair_status follow(const entropy_job *job, int s, double precision, double *q, double *q_error)
-{
-    stair_asymptotics_options how = asymptotics_wanted(&job->request->options);
-    stair_evolution result = {.q = q, .q_error = q_error};
-    double from[STAIR_MOST_LEARNS * STAIR_MOST_LEARNS] = {0};
-    int p = stair_model_describe(job->model).indices;
-    for (int i = 0; i < p; i++) from[i * (p + 1)] = between[s];
-    how.precision = precision;
-    stair_status status = stair_evolve(job->request->context, job->model, &how, job->alpha, s == 1,
-                                       s > 1 ? from : NULL, &result);
-    return status == STAIR_NOT_CONVERGED && result.stop != STAIR_STOP_ITERATIONS ? STAIR_OK : status;
-}
-
-/* Which earlier start leads to the same fixed point, s itself if none. */
-static int known_as(size_t cells, int s, double *const *found, double noise)
-{
-    for (int k = 0; k < s; k++)
-        if (found[k] && apart(cells, found[k], found[s]) <= noise) return k;
-    return s;
-}
-
-/* Starts between lead to one of the two ends nearly always: a look tells, and only what is new is solved in
- * full. */
-static stair_status find_all(const entropy_job *job, double *const *q, double *const *error, point_head *head,
-                             int *same)
-{
-    stair_asymptotics_options how = asymptotics_wanted(&job->request->options);
-    for (int s = 0; s < STARTS; s++) {
-        double precision = s > 1 ? fmax(LOOK, how.precision) : how.precision;
-        STAIR_TRY(follow(job, s, precision, q[s], error[s]));
-        double noise = 0;
-        for (size_t i = 0; i < job->cells; i++) noise = fmax(noise, error[s][i]);
-        same[s] = known_as(job->cells, s, q, fmax(4 * noise, 3 * precision));
-        if (same[s] == s && s > 1) STAIR_TRY(follow(job, s, how.precision, q[s], error[s]));
-        if (same[s] == s)
-            STAIR_TRY(stair_entropy_at(job->request->context, job->model, &how, job->alpha, q[s],
-                                       &head->entropy[s], &head->error[s]));
-        head->entropy[s] = head->entropy[same[s]];
-        head->error[s] = head->error[same[s]];
+    cli_request *request = job->request;
+    const option_list *alpha = &request->options.alpha;
+    stair_asymptotics_options how = asymptotics_wanted(&request->options);
+    point_head *head = (point_head *)grid_row(&job->grid, r);
+    stair_phase *phase = &job->phases[r];
+    double *q = (double *)(head + 1);
+    int cells = job->indices * job->indices;
+    stair_model *model;
+    *phase = (stair_phase){.alpha = head->alpha,
+                           .hard = head->hard != 0,
+                           .best = (int)head->best,
+                           .bayes_q = q,
+                           .amp_q = q + cells,
+                           .bayes_q_error = q + 2 * cells,
+                           .amp_q_error = q + 3 * cells};
+    for (int s = 0; s < STAIR_PHASE_STARTS; s++) {
+        phase->entropy[s] = head->entropy[s];
+        phase->entropy_error[s] = head->error[s];
     }
-    return STAIR_OK;
-}
-
-/* The fixed points, their entropies, and which is largest: one that is larger by its error alone does not
- * count. */
-static stair_status compute(cli_request *request, const stair_model *model, double alpha, double *row)
-{
-    point_head *head = (point_head *)row;
-    size_t p = (size_t)stair_model_describe(model).indices, cells = p * p;
-    entropy_job job = {.request = request, .model = model, .alpha = alpha, .cells = cells};
-    double *out = row + sizeof *head / sizeof(double), *room = calloc(2 * STARTS * cells, sizeof(double));
-    double *q[STARTS], *error[STARTS];
-    int same[STARTS], best = 0;
-    if (!room) return stair_fail(request->context, STAIR_NO_MEMORY, "out of memory");
-    for (int s = 0; s < STARTS; s++) {
-        q[s] = room + (size_t)s * cells;
-        error[s] = q[s] + STARTS * cells;
+    if (r < job->grid.done) return STAIR_OK;
+    STAIR_TRY(stair_model_create(request->context, spec, &model));
+    stair_status status =
+        stair_phase_at(request->context, model, &how, alpha->values[r % alpha->count], phase);
+    stair_model_destroy(&model);
+    STAIR_TRY(status);
+    *head = (point_head){.alpha = phase->alpha, .hard = phase->hard, .best = phase->best};
+    for (int s = 0; s < STAIR_PHASE_STARTS; s++) {
+        head->entropy[s] = phase->entropy[s];
+        head->error[s] = phase->entropy_error[s];
     }
-    head->alpha = alpha;
-    stair_status status = find_all(&job, q, error, head, same);
-    for (int s = 1; s < STARTS && status == STAIR_OK; s++)
-        if (same[s] == s &&
-            head->entropy[s] > head->entropy[best] + DOUBT * hypot(head->error[s], head->error[best]))
-            best = s;
-    head->hard = best != 0;
-    head->best = best;
-    const double *parts[4] = {q[best], q[0], error[best], error[0]};
-    for (int k = 0; k < 4; k++) memcpy(out + (size_t)k * cells, parts[k], cells * sizeof(double));
-    free(room);
-    return status;
+    return grid_keep(&job->grid);
 }
 
-/* Where, as alpha grows along the rows of one model, something is first known (k = 0), or first by message
- * passing (k = 1): between two neighbours of the list, NAN where it ends before.  |Q| below NOTHING counts as
- * none. */
-static void find_threshold(const cli_grid *grid, size_t from, size_t count, int p, int k, double *range)
-{
-    double below = -INFINITY, above = INFINITY;
-    for (size_t r = from; r < from + count; r++) {
-        const double *row = grid_row(grid, r);
-        const point_head *head = (const point_head *)row;
-        const double *q = row + sizeof *head / sizeof(double) + k * p * p;
-        double most = 0;
-        for (int i = 0; i < p * p; i++) most = fmax(most, fabs(q[i]));
-        if (most > NOTHING)
-            above = fmin(above, head->alpha);
-        else
-            below = fmax(below, head->alpha);
-    }
-    bool found = below < above && isfinite(below) && isfinite(above);
-    range[0] = found ? below : NAN;
-    range[1] = found ? above : NAN;
-}
-
-/* The rows of one model, once they are all there. */
-static stair_status write_model(const cli_request *request, const cli_grid *grid, size_t m,
-                                cli_report *report)
+/* The rows of model m, once they are all there. */
+static stair_status write_model(const entropy_job *job, size_t m, cli_report *report)
 {
     static const char *const what[] = {"information-theoretic", "algorithmic"};
-    size_t count = request->options.alpha.count, p = (size_t)stair_model_describe(request->model).indices;
+    size_t count = job->request->options.alpha.count;
+    const stair_phase *phases = job->phases + m * count;
     double range[2][2];
-    for (int k = 0; k < 2; k++) find_threshold(grid, m * count, count, (int)p, k, range[k]);
-    for (size_t r = m * count; r < (m + 1) * count; r++) {
-        const double *row = grid_row(grid, r);
-        const point_head *head = (const point_head *)row;
-        const double *bayes = row + sizeof *head / sizeof(double);
-        int best = (int)head->best;
-        STAIR_TRY(report_row(report, (cli_cell[]){[MODEL] = {.text = grid->specs[m]},
-                                                  [ALPHA] = {.real = head->alpha},
-                                                  [BAYES_Q] = {.array = bayes},
-                                                  [BAYES_Q_ERROR] = {.array = bayes + 2 * p * p},
-                                                  [AMP_Q] = {.array = bayes + p * p},
-                                                  [AMP_Q_ERROR] = {.array = bayes + 3 * p * p},
-                                                  [LARGEST] = {.real = head->entropy[best]},
-                                                  [LARGEST_ERROR] = {.real = head->error[best]},
-                                                  [ENTROPY] = {.array = head->entropy},
-                                                  [ENTROPY_ERROR] = {.array = head->error},
-                                                  [HARD] = {.truth = head->hard != 0},
+    stair_phase_thresholds(job->indices, count, phases, range[0], range[1]);
+    for (const stair_phase *at = phases; at < phases + count; at++)
+        STAIR_TRY(report_row(report, (cli_cell[]){[MODEL] = {.text = job->grid.specs[m]},
+                                                  [ALPHA] = {.real = at->alpha},
+                                                  [BAYES_Q] = {.array = at->bayes_q},
+                                                  [BAYES_Q_ERROR] = {.array = at->bayes_q_error},
+                                                  [AMP_Q] = {.array = at->amp_q},
+                                                  [AMP_Q_ERROR] = {.array = at->amp_q_error},
+                                                  [LARGEST] = {.real = at->entropy[at->best]},
+                                                  [LARGEST_ERROR] = {.real = at->entropy_error[at->best]},
+                                                  [ENTROPY] = {.array = at->entropy},
+                                                  [ENTROPY_ERROR] = {.array = at->entropy_error},
+                                                  [HARD] = {.truth = at->hard},
                                                   [INFORMATION] = {.array = range[0]},
                                                   [ALGORITHM] = {.array = range[1]}}));
-    }
     for (int k = 0; k < 2; k++)
         if (isfinite(range[k][0]))
             report_note(report, "The %s threshold lies between alpha = %g and %g.\n", what[k], range[k][0],
@@ -218,36 +124,22 @@ static stair_status write_model(const cli_request *request, const cli_grid *grid
     return STAIR_OK;
 }
 
-static stair_status all(cli_request *request, cli_grid *grid, cli_report *report, cli_progress *progress)
+static stair_status all(entropy_job *job, cli_report *report)
 {
-    const option_list *alpha = &request->options.alpha;
-    for (size_t r = 0; r < grid->rows; r++) {
-        stair_model *model;
-        progress_stage(progress, (double)r, 1, (double)grid->rows);
-        if (r >= grid->done) {
-            STAIR_TRY(stair_model_create(request->context, grid->specs[r / alpha->count], &model));
-            stair_status status = compute(request, model, alpha->values[r % alpha->count], grid_row(grid, r));
-            if (status == STAIR_OK) status = grid_keep(grid);
-            stair_model_destroy(&model);
-            STAIR_TRY(status);
-        }
-        if ((r + 1) % alpha->count == 0) STAIR_TRY(write_model(request, grid, r / alpha->count, report));
+    const cli_options *o = &job->request->options;
+    cli_progress progress;
+    stair_status status = STAIR_OK;
+    progress_start(&progress, job->request->context, o->quiet);
+    for (size_t r = 0; r < job->grid.rows && status == STAIR_OK; r++) {
+        size_t m = r / o->alpha.count;
+        progress_stage(&progress, (double)r, 1, (double)job->grid.rows);
+        status = one_phase(job, job->grid.specs[m], r);
+        if (status != STAIR_OK) break;
+        job->rough += stair_phase_worst(job->indices, &job->phases[r]) > o->precision;
+        if ((r + 1) % o->alpha.count == 0) status = write_model(job, m, report);
     }
-    return STAIR_OK;
-}
-
-/* Rows with an error, of an overlap or of the largest entropy, above the precision. */
-static size_t count_rough(const cli_grid *grid, double precision, size_t cells)
-{
-    size_t rough = 0;
-    for (size_t r = 0; r < grid->rows; r++) {
-        const point_head *head = (const point_head *)grid_row(grid, r);
-        const double *error = (const double *)(head + 1) + 2 * cells;
-        double most = head->error[(int)head->best];
-        for (size_t i = 0; i < 2 * cells; i++) most = fmax(most, error[i]);
-        rough += most > precision;
-    }
-    return rough;
+    progress_finish(&progress);
+    return status;
 }
 
 static stair_status run(cli_request *request)
@@ -255,27 +147,23 @@ static stair_status run(cli_request *request)
     const cli_options *o = &request->options;
     stair_asymptotics_options how = asymptotics_wanted(o);
     int p = stair_model_describe(request->model).indices;
+    entropy_job job = {.request = request, .indices = p};
     cli_column columns[COLUMNS];
     cli_report *report;
-    cli_progress progress;
-    cli_grid grid;
     STAIR_TRY(stair_asymptotics_check(request->context, &how));
     if (!o->alpha.count) return stair_fail(request->context, STAIR_BAD_INPUT, "entropy needs --alpha LIST");
-    STAIR_TRY(
-        grid_open(request, o->alpha.count, sizeof(point_head) / sizeof(double) + 4 * (size_t)(p * p), &grid));
-    fill_columns(p, grid.models > 1, columns);
-    stair_status status = grid_report(&grid, columns, COLUMNS, &report);
-    if (status == STAIR_OK) {
-        progress_start(&progress, request->context, o->quiet);
-        status = all(request, &grid, report, &progress);
-        progress_finish(&progress);
-        status = report_close(&report, status);
-    }
-    size_t rough = status == STAIR_OK ? count_rough(&grid, o->precision, (size_t)(p * p)) : 0;
-    grid_close(&grid, status == STAIR_OK);
-    if (rough)
+    STAIR_TRY(grid_open(request, o->alpha.count, sizeof(point_head) / sizeof(double) + 4 * (size_t)(p * p),
+                        &job.grid));
+    fill_columns(p, job.grid.models > 1, columns);
+    job.phases = calloc(job.grid.rows, sizeof *job.phases);
+    stair_status status = job.phases ? grid_report(&job.grid, columns, COLUMNS, &report)
+                                     : stair_fail(request->context, STAIR_NO_MEMORY, "out of memory");
+    if (status == STAIR_OK) status = report_close(&report, all(&job, report));
+    free(job.phases);
+    grid_close(&job.grid, status == STAIR_OK);
+    if (status == STAIR_OK && job.rough)
         return stair_fail(request->context, STAIR_NOT_CONVERGED,
-                          "%zu points have errors above --precision %g; %s", rough, o->precision,
+                          "%zu points have errors above --precision %g; %s", job.rough, o->precision,
                           o->samples ? "raise --samples" : "set --samples, or a larger --precision");
     return status;
 }

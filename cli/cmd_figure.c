@@ -1,32 +1,23 @@
 /* stair figure: figures from fresh computation, with their numbers beside them. */
 #include "asymptotics.h"
+#include "columns.h"
 #include "progress.h"
-#include "report.h"
 #include "io/atomic_file.h"
 
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #define DEFAULT_MODEL "attention:layers=2,tokens=2,rank=1,skip=1"
-#define MOST_STEPS    16
-#define MOST_INDICES  24
 #define BETWEEN       48 /* points from one step to the next */
-#define MOST_POINTS   (MOST_STEPS * (BETWEEN + 2) + 2)
 
 typedef struct {
     cli_request *request;
     stair_model *model;
     stair_model_info info;
     const char *folder;
-    stair_step steps[MOST_STEPS];
-    int step_count, point_count;
-    double alpha[MOST_POINTS];
-    double q[MOST_POINTS][MOST_INDICES], q_error[MOST_POINTS][MOST_INDICES]; /* diagonals */
-    stair_errors errors[MOST_POINTS];
-    double worst; /* error of an overlap */
+    stair_staircase_curve *curve;
 } figure_job;
 
 static void defaults(cli_options *o)
@@ -36,107 +27,22 @@ static void defaults(cli_options *o)
     o->out = "out";
 }
 
-/* The steps themselves, and between two of them points that crowd where the curve leaves the lower one. */
-static void choose_alphas(figure_job *job)
-{
-    double *at = job->alpha;
-    int n = 0;
-    at[n++] = 0;
-    for (int k = 0; k < job->step_count && isfinite(job->steps[k].alpha); k++) {
-        double here = job->steps[k].alpha,
-               next = k + 1 < job->step_count ? job->steps[k + 1].alpha : INFINITY;
-        if (here > at[n - 1]) at[n++] = here;
-        bool last = job->steps[k].kind == STAIR_STEP_PERFECT, known = isfinite(next);
-        if (!known) next = (last ? 1.15 : 1.6) * here;
-        for (int i = 1; i <= BETWEEN && !last && next > here; i++)
-            if (i < BETWEEN || !known) at[n++] = here + (next - here) * pow((double)i / BETWEEN, 1.5);
-        if (last) at[n++] = next;
-    }
-    if (n == 1) at[n++] = 1;
-    job->point_count = n;
-}
-
-/* What the staircase itself says: nothing below the first step, the overlap where a step begins, everything
- * above perfect recovery. */
-static bool known_overlap(const figure_job *job, double alpha, double *q, double *error)
-{
-    int p = job->info.indices;
-    const stair_step *last = &job->steps[job->step_count - 1], *here = NULL;
-    bool all = last->kind == STAIR_STEP_PERFECT && alpha >= last->alpha;
-    for (int k = 0; k < job->step_count && !all; k++)
-        if (alpha == job->steps[k].alpha && !job->steps[k].jump) here = &job->steps[k];
-    if (!all && !here && alpha > job->steps[0].alpha) return false;
-    for (int i = 0; i < p * p; i++) {
-        q[i] = i % (p + 1) ? 0 : all ? 1 : here ? here->overlap[i / (p + 1)] : 0;
-        error[i] = i % (p + 1) == 0 && here ? here->overlap_error[i / (p + 1)] : 0;
-    }
-    return true;
-}
-
-static stair_status one_point(figure_job *job, int i, const stair_asymptotics_options *how,
-                              const stair_curve *curve, const double *from, double *q, bool *usable)
+static stair_status write_csv(const figure_job *job)
 {
     stair_context *context = job->request->context;
-    int p = job->info.indices;
-    double error[MOST_INDICES * MOST_INDICES];
-    stair_evolution result = {.q = q, .q_error = error};
-    bool known = known_overlap(job, job->alpha[i], q, error);
-    if (known)
-        STAIR_TRY(stair_errors_at(context, job->model, how, q, error, &result.errors));
-    else if (curve) {
-        stair_curve_at(curve, job->alpha[i], q, error);
-        STAIR_TRY(stair_errors_at(context, job->model, how, q, error, &result.errors));
-    } else {
-        stair_status status = stair_evolve(context, job->model, how, job->alpha[i], false, from, &result);
-        if (status != STAIR_OK && status != STAIR_NOT_CONVERGED) return status;
-    }
-    *usable = !known && !curve && result.stop == STAIR_STOP_CONVERGED;
-    for (int k = 0; k < p; k++) {
-        job->q[i][k] = q[k * (p + 1)];
-        job->q_error[i][k] = error[k * (p + 1)];
-        job->worst = fmax(job->worst, error[k * (p + 1)]);
-    }
-    job->errors[i] = result.errors;
-    return STAIR_OK;
-}
-
-static stair_status compute(figure_job *job, cli_progress *progress)
-{
-    stair_asymptotics_options how = asymptotics_wanted(&job->request->options);
-    double q[2][MOST_INDICES * MOST_INDICES];
-    bool usable = false;
-    progress_stage(progress, 0, 0.3, 1);
-    stair_status status =
-        stair_threshold(job->request->context, job->model, &how, 0, MOST_STEPS, job->steps, &job->step_count);
-    if (status != STAIR_OK && (status != STAIR_NOT_CONVERGED || !job->step_count)) return status;
-    choose_alphas(job);
-    stair_curve *curve = NULL;
-    status =
-        stair_curve_create(job->request->context, job->model, &how, job->alpha[job->point_count - 1], &curve);
-    if (status == STAIR_UNSUPPORTED) status = STAIR_OK; /* every alpha is solved */
-    for (int i = 0; i < job->point_count && status == STAIR_OK; i++) {
-        progress_stage(progress, 0.3 + 0.7 * i / job->point_count, 0.7 / job->point_count, 1);
-        status = one_point(job, i, &how, curve, usable ? q[(i + 1) % 2] : NULL, q[i % 2], &usable);
-    }
-    stair_curve_destroy(&curve);
-    return status;
-}
-
-static stair_status write_csv(figure_job *job)
-{
-    stair_context *context = job->request->context;
+    const stair_staircase_curve *c = job->curve;
+    int p = c->indices;
     char path[4096];
     stair_atomic_file out;
     snprintf(path, sizeof path, "%s/staircase.csv", job->folder);
     STAIR_TRY(stair_atomic_open(context, path, true, &out));
     fprintf(out.file, "alpha");
-    for (int k = 1; k <= job->info.indices; k++) fprintf(out.file, ",Q%d%d,Q%d%d_error", k, k, k, k);
+    for (int k = 1; k <= p; k++) fprintf(out.file, ",Q%d%d,Q%d%d_error", k, k, k, k);
     fprintf(out.file, ",bayes,bayes_error,plugin,plugin_error,weights\n");
-    for (int i = 0; i < job->point_count; i++) {
-        fprintf(out.file, "%.17g", job->alpha[i]);
-        for (int k = 0; k < job->info.indices; k++)
-            fprintf(out.file, ",%.17g,%.3g", job->q[i][k], job->q_error[i][k]);
-        const stair_errors *e = &job->errors[i];
+    for (int i = 0; i < c->points; i++) {
+        fprintf(out.file, "%.17g", c->alpha[i]);
+        for (int k = 0; k < p; k++) fprintf(out.file, ",%.17g,%.3g", c->q[i * p + k], c->q_error[i * p + k]);
+        const stair_errors *e = &c->errors[i];
         fprintf(out.file, ",%.17g,%.3g,%.17g,%.3g,%.17g\n", e->bayes, e->bayes_error, e->plugin,
                 e->plugin_error, e->weights);
     }
@@ -144,11 +50,11 @@ static stair_status write_csv(figure_job *job)
 }
 
 /* Vertical lines at the steps, each with its alpha on top. */
-static void mark_steps(const figure_job *job, FILE *to)
+static void mark_steps(const stair_staircase_curve *curve, FILE *to)
 {
     fprintf(to, "unset arrow\nunset label\n");
-    for (int k = 0; k < job->step_count; k++) {
-        double alpha = job->steps[k].alpha;
+    for (int k = 0; k < curve->steps; k++) {
+        double alpha = curve->step[k].alpha;
         if (!isfinite(alpha)) continue;
         fprintf(
             to,
@@ -174,8 +80,8 @@ static void write_script(const figure_job *job, FILE *to)
                 "'overlap, error'\n"
                 "set xrange [0:%.17g]\nset yrange [0:1.02]\nset ytics 0.2\nset style fill transparent solid "
                 "0.25 noborder\n",
-                job->alpha[job->point_count - 1]);
-        mark_steps(job, to);
+                job->curve->alpha[job->curve->points - 1]);
+        mark_steps(job->curve, to);
         fprintf(to, "plot ");
         for (int k = 0; k < p; k++)
             fprintf(to,
@@ -214,8 +120,8 @@ static void list_learned(const stair_step *step, char *text, size_t size)
 static void say(cli_report *report, const figure_job *job)
 {
     report_note(report, "\nWith N samples in dimension D and alpha = N/D, ");
-    for (int k = 0; k < job->step_count; k++) {
-        const stair_step *step = &job->steps[k];
+    for (int k = 0; k < job->curve->steps; k++) {
+        const stair_step *step = &job->curve->step[k];
         char learned[64] = "";
         list_learned(step, learned, sizeof learned);
         if (step->kind == STAIR_STEP_PERFECT)
@@ -229,12 +135,12 @@ static void say(cli_report *report, const figure_job *job)
 
 static stair_status print_steps(cli_report *report, const figure_job *job)
 {
-    for (int k = 0; k < job->step_count; k++) {
+    for (int k = 0; k < job->curve->steps; k++) {
         char learned[64] = "";
-        list_learned(&job->steps[k], learned, sizeof learned);
-        STAIR_TRY(report_row(report, (cli_cell[]){{.text = stair_step_kind_name(job->steps[k].kind)},
-                                                  {.real = job->steps[k].alpha},
-                                                  {.real = job->steps[k].error},
+        list_learned(&job->curve->step[k], learned, sizeof learned);
+        STAIR_TRY(report_row(report, (cli_cell[]){{.text = stair_step_kind_name(job->curve->step[k].kind)},
+                                                  {.real = job->curve->step[k].alpha},
+                                                  {.real = job->curve->step[k].error},
                                                   {.text = learned}}));
     }
     say(report, job);
@@ -243,26 +149,26 @@ static stair_status print_steps(cli_report *report, const figure_job *job)
 
 static stair_status make(figure_job *job)
 {
-    static const cli_column columns[] = {
-        {.name = "kind", .heading = "step", .kind = CELL_TEXT, .where = IN_ALL, .width = 8},
-        {.name = "alpha", .heading = "alpha", .where = IN_ALL, .digits = 6, .fixed = true},
-        {.name = "error", .heading = "error", .where = IN_ALL},
-        {.name = "learns", .heading = "learns", .kind = CELL_INTS, .where = IN_ALL, .width = 64}};
+    cli_column columns[] = {column_text("kind", "step", 8), column_real("alpha", "alpha", 6),
+                            column_real("error", "error", 0), column_ints("learns", "learns", 64)};
+    stair_asymptotics_options how = asymptotics_wanted(&job->request->options);
     cli_report *report;
     cli_progress progress;
     STAIR_TRY(report_open(job->request, columns, 4, &report));
     progress_start(&progress, job->request->context, job->request->options.quiet);
-    stair_status status = compute(job, &progress);
+    progress_stage(&progress, 0, 1, 1);
+    stair_status computed =
+        stair_staircase_curve_create(job->request->context, job->model, &how, BETWEEN, &job->curve);
     progress_finish(&progress);
-    if (status == STAIR_OK) status = write_csv(job);
+    stair_status status = job->curve ? write_csv(job) : computed;
     if (status == STAIR_OK) status = draw(job);
     if (status == STAIR_OK) status = print_steps(report, job);
     status = report_close(&report, status);
-    if (status == STAIR_OK && job->worst > job->request->options.precision)
+    if (status == STAIR_OK && computed == STAIR_NOT_CONVERGED)
         return stair_fail(job->request->context, STAIR_NOT_CONVERGED,
                           "drawn, but an overlap has an error of %.2g, above --precision %g; set --samples, "
                           "or a larger --precision",
-                          job->worst, job->request->options.precision);
+                          job->curve->worst, how.precision);
     return status;
 }
 
@@ -275,25 +181,23 @@ static stair_status run(cli_request *request)
         return stair_fail(context, STAIR_BAD_INPUT, "unknown figure '%.80s'; did you mean staircase-curve?",
                           name);
     STAIR_TRY(stair_asymptotics_check(context, &how));
-    figure_job *job = calloc(1, sizeof *job);
-    if (!job) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
-    *job = (figure_job){.request = request, .folder = request->options.out};
+    figure_job job = {.request = request, .folder = request->options.out};
     request->options.out = NULL; /* a folder here: reports have nothing to write there */
     stair_status status =
-        strpbrk(job->folder, "'\\\n") || strlen(job->folder) > 3000
+        strpbrk(job.folder, "'\\\n") || strlen(job.folder) > 3000
             ? stair_fail(context, STAIR_BAD_INPUT, "--out: a folder without quotes or backslashes, please")
             : STAIR_OK;
-    if (status == STAIR_OK && mkdir(job->folder, 0777) != 0 && errno != EEXIST)
-        status = stair_fail(context, STAIR_BAD_INPUT, "--out %s: %s", job->folder, strerror(errno));
+    if (status == STAIR_OK && mkdir(job.folder, 0777) != 0 && errno != EEXIST)
+        status = stair_fail(context, STAIR_BAD_INPUT, "--out %s: %s", job.folder, strerror(errno));
     if (status == STAIR_OK)
         status = stair_model_create(
-            context, request->parse.count > 1 ? request->parse.words[1] : DEFAULT_MODEL, &job->model);
+            context, request->parse.count > 1 ? request->parse.words[1] : DEFAULT_MODEL, &job.model);
     if (status == STAIR_OK) {
-        job->info = stair_model_describe(job->model);
-        status = make(job);
+        job.info = stair_model_describe(job.model);
+        status = make(&job);
     }
-    stair_model_destroy(&job->model);
-    free(job);
+    stair_staircase_curve_destroy(&job.curve);
+    stair_model_destroy(&job.model);
     return status;
 }
 

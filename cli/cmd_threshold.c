@@ -1,8 +1,8 @@
 /* stair threshold: the staircase of a model, or of a grid of models. */
 #include "asymptotics.h"
+#include "columns.h"
 #include "grid.h"
 #include "progress.h"
-#include "report.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -37,36 +37,18 @@ static void defaults(cli_options *o)
 
 static void fill_columns(const stair_model_info *info, bool grid, cli_column *columns)
 {
-    columns[MODEL] = (cli_column){
-        .name = "model", .heading = "model", .kind = CELL_TEXT, .width = 120, .where = grid ? IN_ALL : 0};
-    columns[KIND] =
-        (cli_column){.name = "kind", .heading = "step", .kind = CELL_TEXT, .where = IN_ALL, .width = 8};
-    columns[ALPHA] =
-        (cli_column){.name = "alpha", .heading = "alpha", .where = IN_ALL, .digits = 8, .fixed = true};
-    columns[ERROR] = (cli_column){.name = "error", .heading = "error", .where = IN_ALL};
-    columns[LEARNS] = (cli_column){.name = "learns",
-                                   .kind = CELL_INTS,
-                                   .where = IN_ALL,
-                                   .width = 64,
-                                   .heading = info->layers > 1 ? "learns layer" : "learns index"};
-    columns[JUMP] = (cli_column){.name = "jump", .kind = CELL_BOOL, .where = IN_DATA};
-    columns[EIGENVALUE] =
-        (cli_column){.name = "eigenvalue", .heading = "eigenvalue", .where = IN_ALL, .digits = 6};
-    columns[EIGENVALUE_ERROR] = (cli_column){.name = "eigenvalue_error", .where = IN_DATA};
-    columns[OVERLAP] = (cli_column){.name = "overlap",
-                                    .heading = "|Q| before",
-                                    .where = IN_ALL,
-                                    .digits = 4,
-                                    .fixed = true,
-                                    .rank = 1,
-                                    .shape = {info->indices}};
-    columns[OVERLAP_ERROR] = (cli_column){.name = "overlap_error",
-                                          .heading = "its error",
-                                          .where = IN_ALL,
-                                          .rank = 1,
-                                          .shape = {info->indices}};
-    columns[DIRECTION] =
-        (cli_column){.name = "direction", .where = IN_DATA, .rank = 1, .shape = {info->indices}};
+    columns[MODEL] = column_model(grid);
+    columns[KIND] = column_text("kind", "step", 8);
+    columns[ALPHA] = column_real("alpha", "alpha", 8);
+    columns[ERROR] = column_real("error", "error", 0);
+    columns[LEARNS] = column_ints("learns", info->layers > 1 ? "learns layer" : "learns index", 64);
+    columns[JUMP] = column_bool("jump", NULL);
+    columns[EIGENVALUE] = column_real("eigenvalue", "eigenvalue", 0);
+    columns[EIGENVALUE].digits = 6; /* significant */
+    columns[EIGENVALUE_ERROR] = column_real("eigenvalue_error", NULL, 0);
+    columns[OVERLAP] = column_decimals(column_line("overlap", "|Q| before", info->indices), 4);
+    columns[OVERLAP_ERROR] = column_line("overlap_error", "its error", info->indices);
+    columns[DIRECTION] = column_line("direction", NULL, info->indices);
 }
 
 static stair_status write_step(cli_report *report, const char *model, const stair_step *step)

@@ -1,9 +1,10 @@
 /* Stair: how much data it takes to learn a sequence multi-index model, layer by layer.
  *
- * The whole public interface.  A model is y = g(Z), Z = W x / sqrt(D), with P indices
- * and M tokens; MODEL strings such as "attention:layers=2,skip=1" name it.  Functions return a
- * status and never print or exit; what went wrong is stair_context_message().  Arrays belong to
- * the caller, are row-major doubles, and their shapes stand beside their names.
+ * Context, model and channel.  The headers included at the end are the rest of the public interface:
+ * asymptotics, message passing, training.  A model is y = g(Z), Z = W x / sqrt(D), with P indices and M
+ * tokens; MODEL strings such as "attention:layers=2,skip=1" name it.  Functions return a status and never
+ * print or exit; what went wrong is stair_context_message().  Arrays belong to the caller, are row-major
+ * doubles, and their shapes stand beside their names.
  */
 #ifndef STAIR_H
 #define STAIR_H
@@ -187,92 +188,12 @@ stair_status stair_diagnose(stair_context *context, const stair_model *model,
                             const stair_diagnose_options *options, int capacity, stair_identity *rows,
                             int *count);
 
-/* ---- asymptotics: overlaps, errors, free entropy and thresholds as D and N = alpha D grow ------ */
-
-typedef struct {
-    double precision; /* target error: relative of thresholds, absolute of overlaps */
-    int64_t points;   /* samples of the outer expectation, 0: as many as the precision needs */
-    int replicates;   /* independent parts of them, whose spread is the error */
-    double widening;  /* samples are drawn that much wider than the Gaussian, and weighted back */
-    double inner;     /* precision asked of the channel, 0: what the outer error allows */
-    double side;      /* side information lambda */
-    double tolerance; /* residual of log Qhat at a fixed point, 0: from the precision */
-    double perfect;   /* eigenvalues of 1 - Q below this count as perfect recovery */
-    int max_iterations;
-    uint64_t seed;
-} stair_asymptotics_options;
-stair_asymptotics_options stair_asymptotics_defaults(void);
-stair_status stair_asymptotics_check(stair_context *context, const stair_asymptotics_options *options);
-
-/* Prediction errors at an overlap: Bayes E|g(Z) - E[g(Z)|omega]|^2, plug-in E|g(Z) - g(omega)|^2,
- * Gibbs twice Bayes, weights 1 - |Q|^2/P; and the errors of these numbers.  q_error (P, P), or NULL: what q
- * is uncertain by, which is part of them. */
-typedef struct {
-    double bayes, plugin, gibbs, weights, bayes_error, plugin_error, gibbs_error, weights_error;
-} stair_errors;
-stair_status stair_errors_at(stair_context *context, const stair_model *model,
-                             const stair_asymptotics_options *options, const double *q, const double *q_error,
-                             stair_errors *errors);
-
-typedef struct {
-    double *q, *q_error; /* (P, P), the caller's */
-    int iterations;
-    double residual; /* of log Qhat */
-    stair_stop stop;
-    stair_errors errors;
-} stair_evolution;
-
-/* The fixed point of state evolution from no knowledge, or from full knowledge when `informed`.  from (P, P)
- * may hold the fixed point from the same start at a smaller alpha (informed: at a larger one), or be NULL. */
-stair_status stair_evolve(stair_context *context, const stair_model *model,
-                          const stair_asymptotics_options *options, double alpha, bool informed,
-                          const double *from, stair_evolution *result);
-
-/* S(Q) - S(0), per dimension, with its error. */
-stair_status stair_entropy_at(stair_context *context, const stair_model *model,
-                              const stair_asymptotics_options *options, double alpha, const double *q,
-                              double *entropy, double *error);
-
-typedef enum { STAIR_STEP_WEAK, STAIR_STEP_PERFECT } stair_step_kind;
-const char *stair_step_kind_name(stair_step_kind kind);
-
-#define STAIR_MOST_LEARNS 24
-typedef struct {
-    stair_step_kind kind;
-    double alpha, error;
-    double eigenvalue, eigenvalue_error; /* of the operator that loses stability; alpha times it is 1 */
-    bool jump;                           /* the overlap jumps there */
-    int learns[STAIR_MOST_LEARNS], learn_count; /* layers, or indices of a model without layers; from 1 */
-    double overlap[STAIR_MOST_LEARNS],
-        overlap_error[STAIR_MOST_LEARNS]; /* diagonal of Q where the step begins, (P) */
-    double direction[STAIR_MOST_LEARNS];  /* diagonal of the leading eigenvector, (P), trace 1 */
-} stair_step;
-
-/* The staircase: at most `steps` weak-recovery steps, then perfect recovery. */
-stair_status stair_threshold(stair_context *context, const stair_model *model,
-                             const stair_asymptotics_options *options, int steps, int capacity,
-                             stair_step *list, int *count);
-
-/* Overlaps for many alphas: the branches between the steps are solved at a few places each and fitted.
- * STAIR_UNSUPPORTED where a step is a jump, a branch folds back, or with side information: solve each alpha
- * then. */
-typedef struct stair_curve stair_curve;
-stair_status stair_curve_create(stair_context *context, const stair_model *model,
-                                const stair_asymptotics_options *options, double most_alpha,
-                                stair_curve **curve);
-void stair_curve_destroy(stair_curve **curve);
-/* q, q_error (P, P) of the fixed point from no knowledge; why it is one is returned. */
-stair_stop stair_curve_at(const stair_curve *curve, double alpha, double *q, double *q_error);
-/* Whether it leads through all steps to perfect recovery.  Alpha grows along it, so that no other fixed point
- * of it has the same alpha, and full knowledge as a start leads to the same one. */
-bool stair_curve_is_whole(const stair_curve *curve);
-const stair_step *stair_curve_steps(const stair_curve *curve, int *count); /* weak recovery */
-
 #ifdef __cplusplus
 }
 #endif
 
-#include "stair_gamp.h"  /* message passing on instances */
-#include "stair_train.h" /* gradient training */
+#include "stair_asymptotics.h" /* state evolution, staircases, phases; the ones below use it */
+#include "stair_gamp.h"        /* message passing on instances */
+#include "stair_train.h"       /* gradient training */
 
 #endif

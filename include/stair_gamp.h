@@ -2,10 +2,11 @@
  *
  * Part of the interface of stair.h, which includes this file.  Everything drawn is a function of the seed;
  * results do not depend on the number of threads. */
+#ifndef STAIR_H
+#include "stair.h"
+#endif
 #ifndef STAIR_GAMP_H
 #define STAIR_GAMP_H
-
-#include "stair.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -108,6 +109,53 @@ stair_gamp_theory_options stair_gamp_theory_defaults(void);
 stair_status stair_gamp_theory(stair_context *context, const stair_model *model,
                                const stair_gamp_options *options, const stair_gamp_theory_options *how,
                                int count, double *q, double *q_error, double *m, double *m_error);
+
+/* ---- runs beside theory ----------------------------------------------------------------------- */
+
+typedef enum {
+    STAIR_THEORY_NONE,
+    STAIR_THEORY_FIXED,     /* the fixed point of state evolution from no knowledge */
+    STAIR_THEORY_TRAJECTORY /* state evolution iteration by iteration */
+} stair_theory_kind;
+
+/* What is left of `kind` for these runs: from a given overlap the way matters, and the fixed point from no
+ * knowledge is not where it leads; there STAIR_THEORY_FIXED becomes the trajectory. */
+stair_theory_kind stair_gamp_theory_kind(const stair_gamp_options *options, stair_theory_kind kind);
+
+/* What theory says of the overlap M with the teacher (at the fixed point Q is the same), D infinite. */
+typedef struct {
+    int count, indices;  /* count 0: no theory; 1: the fixed point; more: iterations 0 .. count-1 */
+    double *q, *q_error; /* (count, P, P); without theory one row of NaN */
+    stair_errors errors; /* of prediction, at the last; NaN without theory */
+} stair_gamp_expectation;
+
+/* For runs with `options`.  points, or NULL for the defaults: samples behind a trajectory, whose seed is that
+ * of the runs. */
+stair_status stair_gamp_expect(stair_context *context, const stair_model *model,
+                               const stair_gamp_options *options, stair_theory_kind kind,
+                               const stair_gamp_theory_options *points, stair_gamp_expectation **expectation);
+void stair_gamp_expectation_destroy(stair_gamp_expectation **expectation);
+/* Theory of iteration i, or of the last that there is: q and q_error (P, P). */
+const double *stair_gamp_expected_q(const stair_gamp_expectation *expectation, int i);
+const double *stair_gamp_expected_q_error(const stair_gamp_expectation *expectation, int i);
+
+/* Means over runs of where each ended, with standard errors over runs (widened where runs are few, NaN for
+ * one), standard deviations, and z-scores (mean - theory) / hypot(error, error of theory).  A z-score is NaN
+ * without theory and for one run; and where theory says exactly 0, for overlaps of runs are positive and
+ * their mean is not 0. */
+typedef struct {
+    int runs, indices, diverged;
+    double *q, *q_error, *q_spread; /* (P, P): W W^T / D */
+    double *m, *m_error, *m_spread; /* (P, P): W W*^T / D, aligned with the teacher */
+    double *cosine, *cosine_error;  /* (P) */
+    double *z_q, *z_m;              /* (P): of the diagonals */
+    double bayes, bayes_error, z_bayes, plugin, plugin_error, z_plugin; /* errors of prediction */
+} stair_gamp_summary;
+/* expectation may be NULL: no theory. */
+stair_status stair_gamp_summary_create(stair_context *context, const stair_gamp_result *result,
+                                       const stair_gamp_expectation *expectation,
+                                       stair_gamp_summary **summary);
+void stair_gamp_summary_destroy(stair_gamp_summary **summary);
 
 #ifdef __cplusplus
 }

@@ -3,10 +3,11 @@
  * Part of the interface of stair.h, which includes this file.  Results that grow are objects: read
  * their fields, destroy them with their own function.  Everything drawn is a function of the seed;
  * results do not depend on the number of threads. */
+#ifndef STAIR_H
+#include "stair.h"
+#endif
 #ifndef STAIR_TRAIN_H
 #define STAIR_TRAIN_H
-
-#include "stair.h"
 
 #ifdef __cplusplus
 extern "C" {

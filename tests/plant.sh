@@ -145,5 +145,12 @@ plant 'prediction errors of an exact overlap'    src/asymptotics/errors.c 's|mos
 plant 'more than two dimensions, cut as in two'  src/channel/moments.c 's|f->dim > 2 ? 1 + cutoff + 0.5 \* cutoff \* cutoff : tuning.shell|tuning.shell|' 'test_channel_rules tails_of_four_dimensions'
 plant 'an entropy of an average that is not there' src/asymptotics/entropy.c 's|status = stair_average_create(context, structure, 0, effort.replicates, &at);|status = (stair_average_create(context, structure, 0, effort.replicates, \&at), STAIR_OK);|' test_asymptotics_memory
 
+plant 'a fixed point above taken for one below'   src/asymptotics/sweep.c 's|s->before_alpha <= point->alpha|s->before_alpha >= 0|' 'test_asymptotics_sweep a_falling_list*'
+plant 'a sweep that forgets what it was told'     src/asymptotics/sweep.c '/^stair_status stair_sweep_known/,/^}/s|finish(sweep, point);|sweep->next++;|' 'test_asymptotics_sweep resumed*'
+plant 'full knowledge that is never Bayes'        src/asymptotics/phases.c 's|if (job->same\[s\] == s &&$|if (s != 1 \&\& job->same[s] == s \&\&|' 'test_asymptotics_phases phase_retrieval*'
+plant 'perfect recovery too soon in a figure'      src/asymptotics/staircase_curve.c 's|alpha >= last->alpha;|alpha >= 0.7 * last->alpha;|' 'test_asymptotics_sweep staircase_curve*'
+plant 'a z-score against exactly nothing'         src/gamp/compare.c 's|q == 0 && q_error == 0 ? NAN : z_score|z_score|' 'test_gamp_compare z_scores*'
+plant 'the fixed point beside runs from an overlap' src/gamp/compare.c 's|options->start_overlap > 0 ? STAIR_THEORY_TRAJECTORY|options->start_overlap > 1 ? STAIR_THEORY_TRAJECTORY|' 'test_gamp_compare theory_follows*'
+
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

@@ -26,7 +26,6 @@
 #include "core/spectral.h"
 
 #define MOST_NODES 16 /* of one branch */
-#define MOST_STEPS 16 /* of a staircase */
 
 static const struct {
     double least_error; /* relative, of a node: what the fit can tell from zero */
@@ -82,7 +81,7 @@ typedef struct {
 struct stair_curve {
     int p;
     const stair_structure *structure; /* the model's */
-    stair_step steps[MOST_STEPS];
+    stair_step steps[STAIR_MOST_STEPS];
     int step_count;
     curve_branch *branches;
     int branch_count;
@@ -401,8 +400,6 @@ static stair_status make_branch(curve_job *job, int k)
 static stair_status make(curve_job *job)
 {
     stair_curve *curve = job->curve;
-    STAIR_TRY(stair_staircase_marks(job->context, job->model, job->options, MOST_STEPS, curve->steps,
-                                    job->marks, &curve->step_count));
     for (int k = 0; k < curve->step_count && curve->steps[k].alpha < job->most_alpha; k++) {
         if (curve->steps[k].jump)
             return stair_fail(job->context, STAIR_UNSUPPORTED, "step %d is a jump", k + 1);
@@ -415,28 +412,45 @@ static stair_status make(curve_job *job)
     return STAIR_OK;
 }
 
+stair_status stair_curve_from_steps(stair_context *context, const stair_model *model,
+                                    const stair_asymptotics_options *options, double most_alpha, int count,
+                                    const stair_step *steps, stair_mark *marks, stair_curve **curve)
+{
+    curve_job job = {
+        .context = context, .model = model, .options = options, .most_alpha = most_alpha, .marks = marks};
+    *curve = job.curve = calloc(1, sizeof **curve);
+    job.point = malloc(sizeof *job.point);
+    stair_status status =
+        *curve && job.point ? STAIR_OK : stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+    if (status == STAIR_OK) {
+        job.curve->p = model->info.indices;
+        job.curve->step_count = count;
+        memcpy(job.curve->steps, steps, sizeof *steps * (size_t)count);
+        status = stair_structure_find(context, model, &job.curve->structure);
+    }
+    if (status == STAIR_OK) status = make(&job);
+    free(job.point);
+    if (status != STAIR_OK) stair_curve_destroy(curve);
+    return status;
+}
+
 stair_status stair_curve_create(stair_context *context, const stair_model *model,
                                 const stair_asymptotics_options *options, double most_alpha,
                                 stair_curve **curve)
 {
-    curve_job job = {.context = context, .model = model, .options = options, .most_alpha = most_alpha};
+    stair_step steps[STAIR_MOST_STEPS];
+    int count;
     *curve = NULL;
     STAIR_TRY(stair_asymptotics_check(context, options));
     if (options->side > 0)
         return stair_fail(context, STAIR_UNSUPPORTED, "with side information there are no steps");
-    *curve = job.curve = calloc(1, sizeof **curve);
-    job.marks = calloc(MOST_STEPS, sizeof *job.marks);
-    job.point = malloc(sizeof *job.point);
+    stair_mark *marks = calloc(STAIR_MOST_STEPS, sizeof *marks);
+    if (!marks) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
     stair_status status =
-        *curve && job.marks && job.point ? STAIR_OK : stair_fail(context, STAIR_NO_MEMORY, "out of memory");
-    if (status == STAIR_OK) {
-        job.curve->p = model->info.indices;
-        status = stair_structure_find(context, model, &job.curve->structure);
-    }
-    if (status == STAIR_OK) status = make(&job);
-    free(job.marks);
-    free(job.point);
-    if (status != STAIR_OK) stair_curve_destroy(curve);
+        stair_staircase_marks(context, model, options, STAIR_MOST_STEPS, steps, marks, &count);
+    if (status == STAIR_OK)
+        status = stair_curve_from_steps(context, model, options, most_alpha, count, steps, marks, curve);
+    free(marks);
     return status;
 }
 

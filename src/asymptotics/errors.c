@@ -4,12 +4,14 @@
  *   Bayes    E|g(Z)|^2 - E<g(Z), g(Z')> = E|g(Z) - g(Z')|^2 / 2
  *   plug-in  E|g(Z) - g(omega)|^2
  *
- * `prenoise` belongs to the label and widens 1 - Q here as it does in the channel; noise on y would add its
- * own variance to both and is left out. */
+ * The errors of a run of GAMP, which is not on the Nishimori line, are in gamp/measure.c: prediction.h says
+ * what both share and why they are two.  `prenoise` belongs to the label and widens 1 - Q here as it does in
+ * the channel; noise on y would add its own variance to both and is left out. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "asymptotics/prediction.h"
 #include "average/average.h"
 #include "core/matrix.h"
 #include "core/parallel.h"
@@ -30,32 +32,20 @@ static void root(int n, const double *a, double *out)
         }
 }
 
-/* out (P, M) += a (P, P) normals (P, M) */
-static void add(int p, int m, const double *a, const double *normals, double *out)
-{
-    for (int i = 0; i < p; i++)
-        for (int k = 0; k < p; k++)
-            for (int t = 0; t < m; t++) out[i * m + t] += a[i * p + k] * normals[k * m + t];
-}
-
 static void one_point(const stair_model *model, const double *root_q, const double *root_v,
                       const double *normals, double *bayes, double *plugin)
 {
-    int p = model->info.indices, m = model->info.tokens, size = p * m;
-    double omega[STAIR_MAX_CELLS] = {0}, z[STAIR_MAX_CELLS], other[STAIR_MAX_CELLS], y[STAIR_MAX_LABEL],
-           y_other[STAIR_MAX_LABEL], y_mean[STAIR_MAX_LABEL];
-    add(p, m, root_q, normals, omega);
-    memcpy(z, omega, sizeof z);
-    memcpy(other, omega, sizeof other);
-    add(p, m, root_v, normals + size, z);
-    add(p, m, root_v, normals + 2 * size, other);
-    model->ops->forward(model, z, y, NULL);
-    model->ops->forward(model, other, y_other, NULL);
+    int p = model->info.indices, m = model->info.tokens, size = p * m, outputs = model->info.label_size;
+    double omega[STAIR_MAX_CELLS], z[STAIR_MAX_CELLS];
+    double y[STAIR_MAX_LABEL], y_other[STAIR_MAX_LABEL], y_mean[STAIR_MAX_LABEL];
+    stair_prediction_spread(p, m, root_q, false, NULL, normals, omega);
     model->ops->forward(model, omega, y_mean, NULL);
-    for (int k = 0; k < model->info.label_size; k++) {
-        *bayes += 0.5 * (y[k] - y_other[k]) * (y[k] - y_other[k]);
-        *plugin += (y[k] - y_mean[k]) * (y[k] - y_mean[k]);
-    }
+    stair_prediction_spread(p, m, root_v, false, omega, normals + size, z);
+    model->ops->forward(model, z, y, NULL);
+    stair_prediction_spread(p, m, root_v, false, omega, normals + 2 * size, z);
+    model->ops->forward(model, z, y_other, NULL);
+    stair_prediction_add(outputs, 0.5, y, y_other, bayes);
+    stair_prediction_add(outputs, 1, y, y_mean, plugin);
 }
 
 typedef struct {
@@ -94,11 +84,8 @@ static stair_status evaluate(stair_context *context, errors_job *job, int n, con
     memset(job->bayes, 0, sizeof job->bayes);
     memset(job->plugin, 0, sizeof job->plugin);
     STAIR_TRY(stair_parallel(context, (size_t)n, one_replicate, job));
-    *bayes = *plugin = 0;
-    for (int r = 0; r < n; r++) {
-        *bayes += job->bayes[r] / n;
-        *plugin += job->plugin[r] / n;
-    }
+    stair_prediction_average(n, job->bayes, bayes, NULL);
+    stair_prediction_average(n, job->plugin, plugin, NULL);
     return STAIR_OK;
 }
 

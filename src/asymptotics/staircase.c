@@ -60,7 +60,9 @@ typedef struct {
     int capacity, *count;
     walk_point top;    /* largest alpha so far */
     bool jumping;      /* alpha(v) is below it */
-    stair_mark *marks; /* (capacity) or NULL: where branches begin; then the last branch is not walked */
+    stair_mark *marks; /* (capacity) or NULL: where branches begin */
+    bool weak_only;    /* the last branch, which leads to perfect recovery, is not walked */
+    bool weak_known;   /* all weak-recovery steps are found */
 } staircase;
 
 static walk_point as_walk(double v, const stair_branch_point *point)
@@ -429,8 +431,9 @@ static stair_status climb(staircase *s, int steps)
         if (s->marks) {
             s->marks[*s->count - 1] = (stair_mark){.branch = *s->b, .v = start};
             memcpy(s->marks[*s->count - 1].q, q, sizeof q);
-            if (!s->b->kernel) return STAIR_OK;
         }
+        s->weak_known = !s->b->kernel;
+        if (s->weak_known && s->weak_only) return STAIR_OK;
         int before = *s->count;
         if (!s->b->kernel)
             s->b->coarse.rule = &stair_average_samples; /* all that is asked is whether alpha falls */
@@ -457,25 +460,24 @@ static stair_status judge(const staircase *s)
     return STAIR_OK;
 }
 
-static stair_status find(stair_context *context, const stair_model *model,
-                         const stair_asymptotics_options *options, int steps, int capacity, stair_step *list,
-                         stair_mark *marks, int *count)
+/* As s tells; its list, marks and how far to go are the caller's. */
+static stair_status find(stair_context *context, const stair_model *model, int steps, staircase *s)
 {
-    *count = 0;
-    STAIR_TRY(stair_asymptotics_check(context, options));
-    staircase s = {.options = options, .list = list, .marks = marks, .capacity = capacity, .count = count};
-    s.b = malloc(2 * sizeof *s.b);
-    s.point = malloc(2 * sizeof *s.point);
-    stair_status status = s.b && s.point ? STAIR_OK : stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+    *s->count = 0;
+    STAIR_TRY(stair_asymptotics_check(context, s->options));
+    s->b = malloc(2 * sizeof *s->b);
+    s->point = malloc(2 * sizeof *s->point);
+    stair_status status = s->b && s->point ? STAIR_OK : stair_fail(context, STAIR_NO_MEMORY, "out of memory");
     if (status == STAIR_OK) {
-        s.other = s.b + 1;
-        s.other_point = s.point + 1;
-        status = stair_branch_prepare(s.b, context, model, options);
+        s->other = s->b + 1;
+        s->other_point = s->point + 1;
+        status = stair_branch_prepare(s->b, context, model, s->options);
     }
-    if (status == STAIR_OK) status = climb(&s, steps);
-    if (status == STAIR_OK && !marks) status = judge(&s);
-    free(s.b);
-    free(s.point);
+    if (status == STAIR_OK) status = climb(s, steps);
+    if (status == STAIR_OK) s->weak_known = true;
+    if (status == STAIR_OK && !s->weak_only) status = judge(s);
+    free(s->b);
+    free(s->point);
     return status;
 }
 
@@ -483,12 +485,29 @@ stair_status stair_threshold(stair_context *context, const stair_model *model,
                              const stair_asymptotics_options *options, int steps, int capacity,
                              stair_step *list, int *count)
 {
-    return find(context, model, options, steps, capacity, list, NULL, count);
+    staircase s = {.options = options, .list = list, .capacity = capacity, .count = count};
+    return find(context, model, steps, &s);
 }
 
 stair_status stair_staircase_marks(stair_context *context, const stair_model *model,
                                    const stair_asymptotics_options *options, int capacity, stair_step *list,
                                    stair_mark *marks, int *count)
 {
-    return find(context, model, options, 0, capacity, list, marks, count);
+    staircase s = {.options = options,
+                   .list = list,
+                   .marks = marks,
+                   .capacity = capacity,
+                   .count = count,
+                   .weak_only = true};
+    return find(context, model, 0, &s);
+}
+
+stair_status stair_staircase_whole(stair_context *context, const stair_model *model,
+                                   const stair_asymptotics_options *options, int capacity, stair_step *list,
+                                   stair_mark *marks, int *count, bool *weak_known)
+{
+    staircase s = {.options = options, .list = list, .marks = marks, .capacity = capacity, .count = count};
+    stair_status status = find(context, model, 0, &s);
+    *weak_known = s.weak_known;
+    return status;
 }

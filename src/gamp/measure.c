@@ -8,11 +8,13 @@
  *   Bayes    E|y|^2 - E<y, g(U) + g(U')> + E<g(U), g(U')>,   U, U' ~ N(omega, C + prenoise)
  *   plug-in  E|y - g(omega)|^2,                              y = g(Z + sqrt(prenoise) n)
  *
- * Noise on y adds its own variance to both and is left out, as in state evolution. */
+ * Noise on y adds its own variance to both and is left out, as in state evolution, whose own estimator is in
+ * asymptotics/errors.c: prediction.h says why they are two. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "asymptotics/prediction.h"
 #include "core/matrix.h"
 #include "core/qmc.h"
 #include "core/rng.h"
@@ -133,34 +135,22 @@ static void factor(int n, const double *a, double *lower)
     }
 }
 
-/* out (n, M) = base + lower (n, n) normals (n, M); base may be NULL */
-static void spread(int n, int m, const double *lower, const double *base, const double *normals, double *out)
-{
-    for (int i = 0; i < n; i++)
-        for (int t = 0; t < m; t++) {
-            double sum = base ? base[i * m + t] : 0;
-            for (int k = 0; k <= i; k++) sum += lower[i * n + k] * normals[k * m + t];
-            out[i * m + t] = sum;
-        }
-}
-
 static void one_point(const stair_model *model, const double *joint, const double *rest,
                       const double *normals, double *bayes, double *plugin)
 {
     int p = model->info.indices, m = model->info.tokens, size = p * m, outputs = model->info.label_size;
     double z[2 * CELLS], u[CELLS], y[LABEL], mean[LABEL], first[LABEL], second[LABEL];
     double *omega = z + size;
-    spread(2 * p, m, joint, NULL, normals, z); /* Z + sqrt(prenoise) n, then omega */
+    stair_prediction_spread(2 * p, m, joint, true, NULL, normals, z); /* Z + sqrt(prenoise) n, then omega */
     model->ops->forward(model, z, y, NULL);
     model->ops->forward(model, omega, mean, NULL);
-    spread(p, m, rest, omega, normals + 2 * size, u);
+    stair_prediction_spread(p, m, rest, true, omega, normals + 2 * size, u);
     model->ops->forward(model, u, first, NULL);
-    spread(p, m, rest, omega, normals + 3 * size, u);
+    stair_prediction_spread(p, m, rest, true, omega, normals + 3 * size, u);
     model->ops->forward(model, u, second, NULL);
-    for (int k = 0; k < outputs; k++) {
+    for (int k = 0; k < outputs; k++)
         *bayes += y[k] * y[k] - y[k] * (first[k] + second[k]) + first[k] * second[k];
-        *plugin += (y[k] - mean[k]) * (y[k] - mean[k]);
-    }
+    stair_prediction_add(outputs, 1, y, mean, plugin);
 }
 
 static int points_each(int points)
@@ -199,15 +189,12 @@ void stair_gamp_errors_at(const stair_model *model, int points, const double *no
         }
     factor(n, both, joint);
     factor(p, wide, rest);
-    *errors = (stair_gamp_errors){0};
     for (int r = 0; r < REPLICATES; r++) {
         for (int i = 0; i < each; i++, normals += 4 * size)
             one_point(model, joint, rest, normals, &bayes[r], &plugin[r]);
         bayes[r] /= each;
         plugin[r] /= each;
-        errors->bayes += bayes[r] / REPLICATES;
-        errors->plugin += plugin[r] / REPLICATES;
     }
-    errors->bayes_error = stair_replicate_error(REPLICATES, bayes);
-    errors->plugin_error = stair_replicate_error(REPLICATES, plugin);
+    stair_prediction_average(REPLICATES, bayes, &errors->bayes, &errors->bayes_error);
+    stair_prediction_average(REPLICATES, plugin, &errors->plugin, &errors->plugin_error);
 }

@@ -1,0 +1,29 @@
+/* What `stair amp` does with runs, whoever their data come from: rows, the saved posterior, the tally. */
+#ifndef STAIR_CLI_AMP_JOB_H
+#define STAIR_CLI_AMP_JOB_H
+
+#include "report.h"
+#include "io/npz.h"
+
+typedef struct {
+    cli_request *request;
+    stair_gamp_options how;
+    stair_theory_kind theory;
+    cli_report *report;
+    stair_npz *save; /* posterior of W, or NULL */
+    int members[2];
+    int runs, diverged, unfinished;
+} amp_job;
+
+stair_status amp_open_report(amp_job *job);
+stair_status amp_write_rows(amp_job *job, const stair_gamp_result *result,
+                            const stair_gamp_expectation *theory);
+void amp_count_stop(amp_job *job, stair_stop stop);
+
+stair_status amp_open_save(amp_job *job, int dim); /* nothing without --save */
+stair_status amp_save_posterior(amp_job *job, const stair_gamp_run *run, int p);
+
+/* amp_fit.c: the user's data, --data, and predictions at new samples. */
+stair_status amp_run_data(amp_job *job);
+
+#endif
