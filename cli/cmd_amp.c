@@ -12,50 +12,9 @@
 
 static void defaults(cli_options *o)
 {
-    stair_gamp_options d = stair_gamp_defaults();
-    o->dim = d.dim;
-    o->variant = d.variant;
-    o->start = d.start;
-    o->start_overlap = d.start_overlap;
-    o->side = d.side;
-    o->damping = d.damping;
-    o->adaptive = d.adaptive;
-    o->max_iterations = d.max_iterations;
-    o->tolerance = d.tolerance;
-    o->perfect = d.perfect;
-    o->precision = d.precision;
-    o->test_samples = d.test;
-    o->seeds = d.seeds;
-    o->seed = d.seed;
+    stair_gamp_theory_options theory = stair_gamp_theory_defaults();
     o->theory = "fixed";
-    o->samples = stair_gamp_theory_defaults().points * stair_gamp_theory_defaults().replicates;
-    o->checkpoint_every = d.checkpoint_every;
-}
-
-static stair_gamp_options wanted(const cli_options *o)
-{
-    stair_gamp_options d = stair_gamp_defaults();
-    d.dim = (int)o->dim;
-    d.variant = o->variant;
-    d.start = o->start;
-    d.start_overlap = o->start_overlap;
-    d.side = o->side;
-    d.damping = o->damping;
-    d.adaptive = o->adaptive;
-    d.max_iterations = (int)o->max_iterations;
-    d.tolerance = o->tolerance;
-    d.perfect = o->perfect;
-    d.precision = o->precision;
-    d.regenerate = o->regenerate;
-    d.wide = o->wide;
-    d.test = (int)o->test_samples;
-    d.all_errors = o->history || o->json || o->out;
-    d.seeds = (int)o->seeds;
-    d.seed = o->seed;
-    d.checkpoint = o->checkpoint;
-    d.checkpoint_every = o->checkpoint_every;
-    d.resume = o->resume;
-    return d;
+    o->samples = theory.points * theory.replicates;
 }
 
 typedef struct {
@@ -69,7 +28,7 @@ typedef struct {
 /* Whether theory is given for each iteration, not for the fixed point. */
 static bool follows_iterations(const cli_options *o)
 {
-    return !strcmp(o->theory, "trajectory") || (o->start_overlap > 0 && strcmp(o->theory, "none") != 0);
+    return !strcmp(o->theory, "trajectory") || (o->gamp.start_overlap > 0 && strcmp(o->theory, "none") != 0);
 }
 
 /* The fixed point from no knowledge, or, when the start or the trajectory matters, iteration by iteration. */
@@ -97,7 +56,7 @@ static stair_status predict(amp_job *job, const stair_gamp_options *how, amp_the
         return status == STAIR_NOT_CONVERGED ? STAIR_OK : status;
     }
     stair_gamp_theory_options points = stair_gamp_theory_defaults();
-    points.points = (int)(request->options.samples / points.replicates);
+    points.points = request->options.samples / points.replicates;
     points.seed = how->seed;
     status = stair_gamp_theory(request->context, request->model, how, &points, count, memory, memory + size,
                                memory + 2 * size, memory + 3 * size);
@@ -194,7 +153,7 @@ static stair_status run_synthetic(amp_job *job)
 {
     cli_request *request = job->request;
     const cli_options *o = &request->options;
-    stair_gamp_options how = wanted(o);
+    stair_gamp_options how = o->gamp;
     cli_progress progress;
     size_t count = o->alpha.count ? o->alpha.count : 1;
     if (o->predict) return stair_fail(request->context, STAIR_BAD_INPUT, "--predict goes with --data");
@@ -213,11 +172,11 @@ static stair_status run_synthetic(amp_job *job)
     for (size_t i = 0; i < count && status == STAIR_OK; i++) {
         how.alpha = o->alpha.count ? o->alpha.values[i] : how.alpha;
         progress_stage(&progress, (double)i, 1, (double)count);
-        status = one_alpha(job, how, o->checkpoint, i);
+        status = one_alpha(job, how, o->gamp.checkpoint, i);
     }
     progress_finish(&progress);
     status = report_close(&job->report, status);
-    if (status == STAIR_OK) remove_checkpoints(o->checkpoint, count, how.seeds);
+    if (status == STAIR_OK) remove_checkpoints(o->gamp.checkpoint, count, how.seeds);
     return status;
 }
 
@@ -270,7 +229,7 @@ static stair_status fit(amp_job *job, const amp_data *data, const amp_data *fres
 {
     cli_request *request = job->request;
     const cli_options *o = &request->options;
-    stair_gamp_options how = wanted(o);
+    stair_gamp_options how = o->gamp;
     stair_gamp_result *result = NULL;
     cli_progress progress;
     progress_start(&progress, request->context, o->quiet);
@@ -286,7 +245,7 @@ static stair_status fit(amp_job *job, const amp_data *data, const amp_data *fres
     progress_finish(&progress);
     stair_gamp_result_destroy(&result);
     status = report_close(&job->report, status);
-    if (status == STAIR_OK && o->checkpoint) stair_checkpoint_remove(o->checkpoint, 1);
+    if (status == STAIR_OK && o->gamp.checkpoint) stair_checkpoint_remove(o->gamp.checkpoint, 1);
     return status;
 }
 
@@ -305,7 +264,7 @@ static stair_status run_data(amp_job *job)
                               "--%s is for a synthetic teacher, and --data gives the samples", *name);
     if (o->predict && o->history)
         return stair_fail(request->context, STAIR_BAD_INPUT, "--predict and --history both want the rows");
-    stair_gamp_options how = wanted(o);
+    stair_gamp_options how = o->gamp;
     STAIR_TRY(stair_gamp_check(request->context, &how));
     stair_status status = amp_data_open(request, o->pair.items[0], 0, &data);
     if (status == STAIR_OK) status = amp_data_labels(request, o->pair.items[1], o->log_labels, &data);
@@ -328,26 +287,28 @@ static stair_status verdict(const amp_job *job)
                           "%d of %d runs diverged; --damping may help", job->diverged, job->runs);
     if (job->unfinished && !o->history && !follows_iterations(o))
         return stair_fail(job->request->context, STAIR_NOT_CONVERGED,
-                          "%d of %d runs had not converged after %lld iterations; raise --max-iterations",
-                          job->unfinished, job->runs, (long long)o->max_iterations);
+                          "%d of %d runs had not converged after %d iterations; raise --max-iterations",
+                          job->unfinished, job->runs, o->gamp.max_iterations);
     return STAIR_OK;
 }
 
 static stair_status run(cli_request *request)
 {
     amp_job job = {.request = request};
-    const cli_options *o = &request->options;
+    cli_options *o = &request->options;
     if (o->history && o->summary)
         return stair_fail(request->context, STAIR_BAD_INPUT, "--history and --summary both want the rows");
     if (o->pair.count > 2) return stair_fail(request->context, STAIR_BAD_INPUT, "--data given twice");
-    STAIR_TRY(training_checkpoint(request));
-    if (o->resume && !o->checkpoint)
+    o->gamp.all_errors = o->history || o->json || o->out;
+    STAIR_TRY(training_checkpoint(request, &o->gamp.checkpoint));
+    if (o->gamp.resume && !o->gamp.checkpoint)
         return stair_fail(request->context, STAIR_BAD_INPUT, "--resume needs --out or --checkpoint");
     stair_status status = o->pair.count ? run_data(&job) : run_synthetic(&job);
     stair_npz_destroy(&job.save);
     return status == STAIR_OK ? verdict(&job) : status;
 }
 
+static const char *const tables[] = {"gamp", NULL};
 static const char *const names[] = {"dim",
                                     "alpha",
                                     "seeds",
@@ -406,6 +367,7 @@ const cli_command command_amp = {
                 "stair amp attention:layers=2 --dim 50000 --alpha 0.5 --regenerate --theory none\n"
                 "stair amp attention:layers=2 --data X.npy Y.npy --predict Xnew.npy --out predictions.npz\n",
     .options = names,
+    .tables = tables,
     .most_words = 1,
     .needs_model = true,
     .defaults = defaults,

@@ -37,11 +37,6 @@ typedef struct {
         error[STARTS]; /* then Bayes Q, AMP Q and their errors (P, P) */
 } point_head;
 
-static void defaults(cli_options *o)
-{
-    asymptotics_defaults(o);
-}
-
 static void fill_columns(int p, bool grid, cli_column *c)
 {
     c[MODEL] = (cli_column){
@@ -92,7 +87,7 @@ static double apart(size_t cells, const double *a, const double *b)
 /* The fixed point from start s, with its error, whatever that is. */
 static stair_status follow(const entropy_job *job, int s, double precision, double *q, double *q_error)
 {
-    stair_asymptotics_options how = asymptotics_wanted(&job->request->options);
+    stair_asymptotics_options how = job->request->options.asymptotics;
     stair_evolution result = {.q = q, .q_error = q_error};
     double from[STAIR_MOST_LEARNS * STAIR_MOST_LEARNS] = {0};
     int p = stair_model_describe(job->model).indices;
@@ -116,7 +111,7 @@ static int known_as(size_t cells, int s, double *const *found, double noise)
 static stair_status find_all(const entropy_job *job, double *const *q, double *const *error, point_head *head,
                              int *same)
 {
-    stair_asymptotics_options how = asymptotics_wanted(&job->request->options);
+    stair_asymptotics_options how = job->request->options.asymptotics;
     for (int s = 0; s < STARTS; s++) {
         double precision = s > 1 ? fmax(LOOK, how.precision) : how.precision;
         STAIR_TRY(follow(job, s, precision, q[s], error[s]));
@@ -253,7 +248,7 @@ static size_t count_rough(const cli_grid *grid, double precision, size_t cells)
 static stair_status run(cli_request *request)
 {
     const cli_options *o = &request->options;
-    stair_asymptotics_options how = asymptotics_wanted(o);
+    stair_asymptotics_options how = o->asymptotics;
     int p = stair_model_describe(request->model).indices;
     cli_column columns[COLUMNS];
     cli_report *report;
@@ -271,15 +266,16 @@ static stair_status run(cli_request *request)
         progress_finish(&progress);
         status = report_close(&report, status);
     }
-    size_t rough = status == STAIR_OK ? count_rough(&grid, o->precision, (size_t)(p * p)) : 0;
+    size_t rough = status == STAIR_OK ? count_rough(&grid, how.precision, (size_t)(p * p)) : 0;
     grid_close(&grid, status == STAIR_OK);
     if (rough)
         return stair_fail(request->context, STAIR_NOT_CONVERGED,
-                          "%zu points have errors above --precision %g; %s", rough, o->precision,
-                          o->samples ? "raise --samples" : "set --samples, or a larger --precision");
+                          "%zu points have errors above --precision %g; %s", rough, how.precision,
+                          how.points ? "raise --samples" : "set --samples, or a larger --precision");
     return status;
 }
 
+static const char *const tables[] = {"asymptotics", NULL};
 static const char *const names[] = {"alpha", "side", ASYMPTOTICS_OPTIONS, NULL};
 
 const cli_command command_entropy = {
@@ -298,8 +294,8 @@ const cli_command command_entropy = {
     .examples = "stair entropy attention:layers=2,skip=1 --alpha 0.3,0.6,0.9\n"
                 "stair entropy attention:layers=2 --alpha 0.1:0.3:0.05\n",
     .options = names,
+    .tables = tables,
     .most_words = 1,
     .needs_model = true,
-    .defaults = defaults,
     .run = run,
 };

@@ -51,7 +51,6 @@ typedef struct {
 
 static void defaults(cli_options *o)
 {
-    asymptotics_defaults(o);
     o->from = "both";
 }
 
@@ -114,7 +113,7 @@ static stair_status write_point(evolve_job *job, cli_report *report, const char 
     job->missed += head->stop == STAIR_STOP_ITERATIONS;
     double most = 0;
     for (size_t i = 0; i < job->cells; i++) most = fmax(most, q[job->cells + i]);
-    job->rough += most > job->request->options.precision;
+    job->rough += most > job->request->options.asymptotics.precision;
     job->worst = fmax(job->worst, most);
     return report_row(report, cells);
 }
@@ -123,7 +122,7 @@ static stair_status write_point(evolve_job *job, cli_report *report, const char 
 static stair_status compute(evolve_job *job, const stair_model *model, size_t r)
 {
     const cli_options *o = &job->request->options;
-    stair_asymptotics_options how = asymptotics_wanted(o);
+    stair_asymptotics_options how = o->asymptotics;
     size_t a = r / job->starts % job->alphas, s = r % job->starts;
     double *row = grid_row(&job->grid, r);
     point_head *head = (point_head *)row;
@@ -155,9 +154,9 @@ static stair_status compute(evolve_job *job, const stair_model *model, size_t r)
 static stair_status prepare_curve(evolve_job *job, const stair_model *model, const cli_progress *progress)
 {
     const cli_options *o = &job->request->options;
-    stair_asymptotics_options how = asymptotics_wanted(o);
+    stair_asymptotics_options how = o->asymptotics;
     double most = 0;
-    if (job->alphas < CURVE_FROM || job->first_informed || o->side > 0) return STAIR_OK;
+    if (job->alphas < CURVE_FROM || job->first_informed || how.side > 0) return STAIR_OK;
     for (size_t a = 0; a < job->alphas; a++) most = fmax(most, o->alpha.values[a]);
     stair_status status = stair_curve_create(job->request->context, model, &how, most, &job->curve);
     if (status != STAIR_UNSUPPORTED) return status;
@@ -195,7 +194,7 @@ static stair_status all(evolve_job *job, cli_report *report, cli_progress *progr
 static stair_status run(cli_request *request)
 {
     const cli_options *o = &request->options;
-    stair_asymptotics_options how = asymptotics_wanted(o);
+    stair_asymptotics_options how = o->asymptotics;
     stair_model_info info = stair_model_describe(request->model);
     evolve_job job = {
         .request = request, .cells = (size_t)(info.indices * info.indices), .alphas = o->alpha.count};
@@ -225,11 +224,12 @@ static stair_status run(cli_request *request)
         return stair_fail(
             request->context, STAIR_NOT_CONVERGED,
             "%zu of %zu points have overlaps with errors above --precision %g, the worst %.2g; %s", job.rough,
-            job.alphas * job.starts * models, o->precision, job.worst,
-            o->samples ? "raise --samples" : "set --samples, or a larger --precision");
+            job.alphas * job.starts * models, how.precision, job.worst,
+            how.points ? "raise --samples" : "set --samples, or a larger --precision");
     return status;
 }
 
+static const char *const tables[] = {"asymptotics", NULL};
 static const char *const names[] = {"alpha", "from", "side", ASYMPTOTICS_OPTIONS, NULL};
 
 const cli_command command_evolve = {
@@ -247,6 +247,7 @@ const cli_command command_evolve = {
     .examples = "stair evolve attention:layers=2,skip=1 --alpha 0.2:1.2:0.1\n"
                 "stair evolve attention:layers=2 --alpha 0.5 --set skip=0.5,1,2 --from uninformed --json\n",
     .options = names,
+    .tables = tables,
     .most_words = 1,
     .needs_model = true,
     .defaults = defaults,

@@ -31,8 +31,7 @@ typedef struct {
 
 static void defaults(cli_options *o)
 {
-    asymptotics_defaults(o);
-    o->precision = 5e-3;
+    o->asymptotics.precision = 5e-3;
     o->out = "out";
 }
 
@@ -102,7 +101,7 @@ static stair_status one_point(figure_job *job, int i, const stair_asymptotics_op
 
 static stair_status compute(figure_job *job, cli_progress *progress)
 {
-    stair_asymptotics_options how = asymptotics_wanted(&job->request->options);
+    stair_asymptotics_options how = job->request->options.asymptotics;
     double q[2][MOST_INDICES * MOST_INDICES];
     bool usable = false;
     progress_stage(progress, 0, 0.3, 1);
@@ -258,11 +257,11 @@ static stair_status make(figure_job *job)
     if (status == STAIR_OK) status = draw(job);
     if (status == STAIR_OK) status = print_steps(report, job);
     status = report_close(&report, status);
-    if (status == STAIR_OK && job->worst > job->request->options.precision)
+    if (status == STAIR_OK && job->worst > job->request->options.asymptotics.precision)
         return stair_fail(job->request->context, STAIR_NOT_CONVERGED,
                           "drawn, but an overlap has an error of %.2g, above --precision %g; set --samples, "
                           "or a larger --precision",
-                          job->worst, job->request->options.precision);
+                          job->worst, job->request->options.asymptotics.precision);
     return status;
 }
 
@@ -270,7 +269,7 @@ static stair_status run(cli_request *request)
 {
     stair_context *context = request->context;
     const char *name = request->parse.count ? request->parse.words[0] : "all";
-    stair_asymptotics_options how = asymptotics_wanted(&request->options);
+    stair_asymptotics_options how = request->options.asymptotics;
     if (strcmp(name, "all") && strcmp(name, "staircase-curve"))
         return stair_fail(context, STAIR_BAD_INPUT, "unknown figure '%.80s'; did you mean staircase-curve?",
                           name);
@@ -297,6 +296,7 @@ static stair_status run(cli_request *request)
     return status;
 }
 
+static const char *const tables[] = {"asymptotics", NULL};
 static const char *const names[] = {"precision", "samples",        "replicates",   "widening",
                                     "inner",     "max-iterations", COMMON_OPTIONS, NULL};
 
@@ -307,6 +307,7 @@ const cli_command command_figure = {
     .details = "staircase-curve: overlaps and errors against alpha, the steps marked.\n",
     .examples = "stair figure staircase-curve --out out\n",
     .options = names,
+    .tables = tables,
     .most_words = 2,
     .defaults = defaults,
     .run = run,

@@ -148,6 +148,7 @@ typedef struct {
     uint64_t seed;
 } stair_points_options;
 stair_points_options stair_points_defaults(void);
+stair_status stair_points_check(stair_context *context, const stair_points_options *options);
 stair_status stair_points_draw(stair_context *context, const stair_model *model,
                                const stair_points_options *options, uint64_t first, size_t n, double *z,
                                double *labels, double *omega, double *cov);
@@ -188,14 +189,15 @@ stair_status stair_diagnose(stair_context *context, const stair_model *model,
 /* ---- asymptotics: overlaps, errors, free entropy and thresholds as D and N = alpha D grow ------ */
 
 typedef struct {
-    double precision; /* target error: relative of thresholds, absolute of overlaps */
-    int64_t points;   /* samples of the outer expectation, 0: as many as the precision needs */
-    int replicates;   /* independent parts of them, whose spread is the error */
-    double widening;  /* samples are drawn that much wider than the Gaussian, and weighted back */
-    double inner;     /* precision asked of the channel, 0: what the outer error allows */
-    double side;      /* side information lambda */
-    double tolerance; /* residual of log Qhat at a fixed point, 0: from the precision */
-    double perfect;   /* eigenvalues of 1 - Q below this count as perfect recovery */
+    double precision;   /* target error: relative of thresholds, absolute of overlaps */
+    int64_t points;     /* samples of the outer expectation, 0: as many as the precision needs */
+    int replicates;     /* independent parts of them, whose spread is the error */
+    double widening;    /* samples are drawn that much wider than the Gaussian, and weighted back */
+    double inner;       /* precision asked of the channel, 0: what the outer error allows */
+    const char *method; /* how labels are averaged: auto, or a rule by name */
+    double side;        /* side information lambda */
+    double tolerance;   /* residual of log Qhat at a fixed point, 0: from the precision */
+    double perfect;     /* eigenvalues of 1 - Q below this count as perfect recovery */
     int max_iterations;
     uint64_t seed;
 } stair_asymptotics_options;
@@ -298,7 +300,8 @@ stair_status stair_bench_staircase(stair_context *context, bool curves, int capa
 }
 #endif
 
-#include "stair_gamp.h"  /* message passing on instances */
-#include "stair_train.h" /* gradient training */
+#include "stair_gamp.h"    /* message passing on instances */
+#include "stair_options.h" /* what the options of all these are */
+#include "stair_train.h"   /* gradient training */
 
 #endif
