@@ -19,7 +19,7 @@ static void write_models(FILE *file)
     completion_models(file);
     fputs("\n        return\n    fi\n    case $IPREFIX in\n", file);
     for (int i = 0; stair_model_name(i); i++) {
-        fprintf(file, "    (%s*) compadd -S '' --", stair_model_name(i));
+        fprintf(file, "    (%s:*) compadd -S '' --", stair_model_name(i));
         const stair_model_key *key;
         for (int k = 0; (key = stair_model_keys(i, k)); k++) fprintf(file, " %s=", key->key);
         fputs(" ;;\n", file);

@@ -10,7 +10,7 @@ static const stair_option options[] = {
     {ROW("samples", INT64, points), .value = "N",
      .text = "samples of the outer expectation, 0 to follow --precision", .low = 0, .high = 1e12},
     {ROW("replicates", INT, replicates), .value = "N",
-     .text = "independent parts of the outer expectation; below 8 errors are wide (Student's t)", .low = 2,
+     .text = "independent parts of the expectation; below 8 errors are wide (Student's t)", .low = 2,
      .high = STAIR_MOST_REPLICATES},
     {ROW("widening", DOUBLE, widening), .value = "X",
      .text = "draw samples that much wider than the Gaussian", .low = 1, .high = 3},
