@@ -99,16 +99,16 @@ plant 'a check that cannot fail counts as passed' src/channel/diagnose.h 's|defi
 plant 'violations lost among points that tell nothing' src/channel/diagnose.c 's#if (broken(&f->resolved) || broken(&f->open))#if (share >= 0.5 \&\& broken(\&f->resolved))#' test_channel_verdicts
 plant 'the gradient forgets a side of h h^T'    src/model/attention.c 's|(grad_j\[i \* m + j\] + grad_j\[j \* m + i\])|(2 * grad_j[i * m + j])|' "$model"
 plant 'exp one term short'                      src/core/lanes.h 's|p = p \* r + 1.0 / 3628800.0;|p = p * r;|' test_lanes_v2
-plant 'hidden means that are not taken off'     src/asymptotics/hidden_means.c 's|sums\[0\] - mean\[|sums[0] - 0.9 * mean[|' "$averages"
-plant 'nodes drawn wider and not weighted back' src/asymptotics/hidden_means.c 's|0.5 \* u \* u \* (1 / wide - 1 / v)|0.5 * u * u * (0.9 / wide - 1 / v)|' "$averages"
-plant 'hidden means of the wrong spread'        src/asymptotics/hidden_means.c 's|h->share\[j\] \*= exp(-0.5 |h->share[j] *= exp(-0.4 |' "$averages"
-plant 'nodes that follow, bent the wrong way'   src/asymptotics/hidden_hot.c 's|give_way(dim, soft, f->bend, 1, x);|give_way(dim, soft, f->bend, -1, x);|' "$hidden"
-plant 'a hidden row that forgets its sign'      src/asymptotics/hidden_hot.c 's|lanes_pick(along < 0, -side, side)|side|' "$hidden"
-plant 'nodes that follow, of the wrong density' src/asymptotics/hidden_follow.c 's|half_logdet - dim|0.5 * half_logdet - dim|' "$hidden"
-plant 'two last rows: labels without their Jacobian' src/asymptotics/pair.c 's|h->common \* fabs(x\[0\] - x\[1\]) / h->weight|h->common * (1 + 0 * x[0]) / h->weight|' "$pair"
-plant 'two hidden rows: shapes without their Jacobian' src/asymptotics/hidden_nodes.c 's|gap_step \* gap / (1|gap_step / (1|' "$pair"
-plant 'two last rows: v with the wrong variance' src/asymptotics/pair.c 's|level \* level + 0.5 \* h->variance|level * level + h->variance|' "$pair"
-plant 'too few directions of the frame'         src/asymptotics/pair.c 's|define RESOLVED    1.75|define RESOLVED    0.3|; s|define FEW         3.0|define FEW         1.0|' "$pair"
+plant 'hidden means that are not taken off'     src/average/hidden_means.c 's|sums\[0\] - mean\[|sums[0] - 0.9 * mean[|' "$averages"
+plant 'nodes drawn wider and not weighted back' src/average/hidden_means.c 's|0.5 \* u \* u \* (1 / wide - 1 / v)|0.5 * u * u * (0.9 / wide - 1 / v)|' "$averages"
+plant 'hidden means of the wrong spread'        src/average/hidden_means.c 's|h->share\[j\] \*= exp(-0.5 |h->share[j] *= exp(-0.4 |' "$averages"
+plant 'nodes that follow, bent the wrong way'   src/posterior/one_row_hot.c 's|give_way(dim, soft, f->bend, 1, x);|give_way(dim, soft, f->bend, -1, x);|' "$hidden"
+plant 'a hidden row that forgets its sign'      src/posterior/one_row_hot.c 's|lanes_pick(along < 0, -side, side)|side|' "$hidden"
+plant 'nodes that follow, of the wrong density' src/posterior/one_row_follow.c 's|half_logdet - dim|0.5 * half_logdet - dim|' "$hidden"
+plant 'two last rows: labels without their Jacobian' src/posterior/two_rows.c 's|h->common \* fabs(x\[0\] - x\[1\]) / h->weight|h->common * (1 + 0 * x[0]) / h->weight|' "$pair"
+plant 'two hidden rows: shapes without their Jacobian' src/posterior/hidden_nodes.c 's|gap_step \* gap / (1|gap_step / (1|' "$pair"
+plant 'two last rows: v with the wrong variance' src/posterior/two_rows.c 's|level \* level + 0.5 \* h->variance|level * level + h->variance|' "$pair"
+plant 'too few directions of the frame'         src/posterior/two_rows.c 's|define RESOLVED    1.75|define RESOLVED    0.3|; s|define FEW         3.0|define FEW         1.0|' "$pair"
 
 plant 'the lattice with any noise on y'         src/channel/channel.c 's|noise >= LATTICE_NOISE|noise > 0|' 'test_channel_rules rules_for_noise_on_y'
 plant 'a step whose overlap has no error'        src/asymptotics/staircase.c 's|(1 - step->overlap\[i\]) \* c.v_error|0 * c.v_error|' 'test_asymptotics_threshold whole_staircase_of_two_layers'
@@ -125,12 +125,12 @@ plant 'side information without the square root' src/gamp/problem.c 's|+= sqrt(l
 
 honest=test_asymptotics_honest
 plant 'few replicates counted like many'         src/core/stats.c 's|return n > 1 ? stair_student(n) \* sqrt|return n > 1 ? sqrt|' test_stats
-plant 'rounding that counts as a control'        src/asymptotics/controls.c 's|LEAST_SPREAD \* LEAST_SPREAD|1e-60|' test_stats
+plant 'rounding that counts as a control'        src/average/controls.c 's|LEAST_SPREAD \* LEAST_SPREAD|1e-60|' test_stats
 plant 'a curve that trusts its last node beyond it' src/asymptotics/curve.c 's|return 2 \* x / end_of(c) - 1;|return 2 * fmin(x, c->x_to) / c->x_to - 1;|; s|define FURTHEST *0.05|define FURTHEST 0.5|' "$honest curve_beyond_its_last_node"
 plant 'Newton on a grid, and nothing left of it'   src/asymptotics/branch.c 's|define LINEAR           1.0|define LINEAR           100.0|; s|point->doubt = (outer->random|point->doubt = 0 * (outer->random|; s|(log(point->alpha / evaluated)) + point->residual;|(log(point->alpha / evaluated));|' "$honest curve_beyond_its_last_node"
 plant 'a curve that leaves out what folds'       src/asymptotics/curve.c 's|if (scale < -DOUBT \* node\[i\].error) return false;||' "$honest no_curve_over_a_jump"
 plant 'the top of a fold where the walk saw it'  src/asymptotics/staircase.c 's|for (int k = 0, more = 0; k < VERTEX; k++) {|found = true; *error = 1e-5; for (int k = 0, more = 0; k < 0; k++) {|' "$honest no_curve_over_a_jump"
-plant 'only one side of a jump'                  src/asymptotics/state_evolution.c 's|if (alpha <= limit.alpha) return STAIR_OK;|if (alpha > 0) return STAIR_OK;|' "$honest either_side_of_a_jump"
+plant 'only one side of a jump'                  src/asymptotics/evolve.c 's|if (alpha <= limit.alpha) return STAIR_OK;|if (alpha > 0) return STAIR_OK;|' "$honest either_side_of_a_jump"
 plant 'overlaps that are small and known well'   src/asymptotics/branch.c 's#return moved > MOST_STALE || gain > MOST_GAIN;#return moved > 1e9 \&\& gain > 1e9;#' "$honest small_overlaps"
 plant 'slopes too steep, and trusted'           src/asymptotics/staircase.c 's|c->slope = height / xx;|c->slope = 3 * height / xx;|; s|define SLOPES *0.3|define SLOPES 0.0|' "$honest third_step_of_three_layers"
 plant 'a missed precision that is not said'      src/asymptotics/staircase.c 's|step->error > s->options->precision \* step->alpha|step->error > 1e9|' "$honest two_replicates"
@@ -138,7 +138,7 @@ plant 'a rotation sampled alike for all labels'   src/channel/sampling.c 's|M_SQ
 plant 'halves that share their nodes'            src/channel/sampling.c 's|from = half \* (replicates / 2)|from = 0 * half|' 'test_channel_rules halves_are_independent'
 plant 'prediction errors of an exact overlap'    src/asymptotics/errors.c 's|most > 0) status|most > 2) status|' "$honest errors_know_the_error_of_the_overlap"
 plant 'more than two dimensions, cut as in two'  src/channel/moments.c 's|f->dim > 2 ? 1 + cutoff + 0.5 \* cutoff \* cutoff : 10|10.0|' 'test_channel_rules tails_of_four_dimensions'
-plant 'an entropy of an average that is not there' src/asymptotics/entropy.c 's|status = stair_outer_create(context, model, 0, rule.replicates, &at);|status = (stair_outer_create(context, model, 0, rule.replicates, \&at), STAIR_OK);|' test_asymptotics_memory
+plant 'an entropy of an average that is not there' src/asymptotics/entropy.c 's|status = stair_average_create(context, structure, 0, rule.replicates, &at);|status = (stair_average_create(context, structure, 0, rule.replicates, \&at), STAIR_OK);|' test_asymptotics_memory
 plant 'an excluded end of an option allowed'      src/core/options.c 's|option->below ? value < option->high : value <= option->high|value <= option->high|' test_option_tables
 plant 'NaN in the range of an option'             src/core/options.c 's|if (high_enough \&\& low_enough) return STAIR_OK;|if (!(value < option->low \|\| value > option->high)) return STAIR_OK;|' test_option_tables
 plant 'a refused value of an option kept'         src/core/options.c '/^static stair_status set_real/,/^}/s|double value;|double value = *field = strtod(text, NULL);|' test_option_tables

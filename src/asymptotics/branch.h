@@ -14,16 +14,16 @@
 typedef struct {
     stair_context *context;
     const stair_model *model;
-    stair_symmetry symmetry;
-    stair_outer_rule fine, coarse;
+    const stair_structure *structure;
+    stair_average_effort fine, coarse;
     double side;      /* lambda: side information */
     double tolerance; /* of log Qhat */
     double perfect;   /* eigenvalues of 1 - Q below this are recovery in full */
     int most_steps;
-    size_t calls;    /* samples asked of the channel so far */
-    int evaluations; /* of this solve with the full rule, */
-    bool on_grid;    /* the last of them on a grid of labels; */
-    bool off_grid; /* one was and another was not: no grid any more, for the map must not change on the way */
+    size_t calls;                     /* samples asked of the channel so far */
+    int evaluations;                  /* of this solve with the full rule, */
+    const stair_average_rule *served; /* and which rule did the last of them; */
+    bool off_grid; /* two did: samples from then on, for the map must not change on the way */
 
     int learned, kernel;       /* dimensions: together P */
     double axes[STAIR_SQUARE]; /* (P, learned), orthonormal columns */
@@ -34,11 +34,11 @@ typedef struct {
 /* Outcome of a solve. */
 typedef struct {
     int replicates;
-    bool grid;      /* of labels, and not samples */
-    bool random;    /* replicates are independent, see expectation.h */
-    double bias;    /* relative error that all replicates may share, of f */
-    double doubt;   /* and of alpha, from the slopes it was settled with */
-    double f_error; /* at given alpha: relative error of f, on average over what is learned */
+    const stair_average_rule *rule; /* that served */
+    bool random;                    /* replicates are independent, see average.h */
+    double bias;                    /* relative error that all replicates may share, of f */
+    double doubt;                   /* and of alpha, from the slopes it was settled with */
+    double f_error;                 /* at given alpha: relative error of f, on average over what is learned */
     double alpha, alpha_error, alpha_by_replicate[STAIR_MOST_REPLICATES];
     double q[STAIR_SQUARE], q_error[STAIR_SQUARE]; /* (P, P) */
     stair_leading leading;                         /* of F on what is not learned */
@@ -48,15 +48,26 @@ typedef struct {
     bool shrinking; /* a learned direction goes back to zero and has to be let go */
 } stair_branch_point;
 
+/* Efforts, tolerances and structure; nothing learned yet. */
+stair_status stair_branch_prepare(stair_branch *b, stair_context *context, const stair_model *model,
+                                  const stair_asymptotics_options *options);
+
 void stair_branch_start(stair_branch *b); /* nothing learned */
 /* Adds the range of x (P, P) >= 0 to what is learned, with overlap `amount` along it. */
 void stair_branch_learn(stair_branch *b, const double *x, double amount);
 void stair_branch_overlap(const stair_branch *b, double *q); /* (P, P) */
-double stair_branch_least(const stair_branch *b); /* least eigenvalue of 1 - Q on what is learned */
-double stair_branch_mean(const stair_branch *b);  /* mean of them: v */
+/* Puts the branch at q (P, P); directions with less than 1e-6 of the largest overlap are unlearned. */
+void stair_branch_place(stair_branch *b, const double *q);
+double stair_branch_least(const stair_branch *b);   /* least eigenvalue of 1 - Q on what is learned, */
+double stair_branch_largest(const stair_branch *b); /* the largest */
+double stair_branch_mean(const stair_branch *b);    /* mean of them: v */
 
 stair_status stair_branch_at_alpha(stair_branch *b, double alpha, stair_branch_point *point);
 stair_status stair_branch_at_mean(stair_branch *b, double v, bool fine, stair_branch_point *point);
+
+/* Makes the full rule as careful as it takes to bring the relative error of `point`, part of which is its
+ * bias, from `error` to `wanted`.  False where it is good enough already, or cannot be bettered. */
+bool stair_branch_sharpen(stair_branch *b, const stair_branch_point *point, double error, double wanted);
 
 /* Only the operator at Q = 0: on a grid of labels where that fits, else by sampling. */
 stair_status stair_branch_at_zero(stair_branch *b, double precision, stair_branch_point *point);

@@ -18,22 +18,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "asymptotics/asymptotics.h"
-#include "asymptotics/hidden_nodes.h"
-#include "asymptotics/label_grid.h"
+#include "asymptotics/branch.h"
 #include "asymptotics/perfect.h"
 #include "asymptotics/staircase.h"
+#include "core/chebyshev.h"
 #include "core/matrix.h"
+#include "core/spectral.h"
 
-#define MOST_NODES 16
-#define TERMS      12 /* of a polynomial; term k >= 1 is of the size PRIOR DECAY^(k - 1) or less */
-#define PRIOR      0.3
-#define DECAY      0.4
-#define FREE       10.0
-#define SHORT                                                                                                \
-    0.75 /* of the way to perfect recovery: where a branch ends before, terms are smaller in proportion */
-#define WIDER       4 /* times that the prior is widened */
-#define NO_SLOPE    1e-4
+#define MOST_NODES  16
 #define LEAST_ERROR 1e-5 /* relative, of a node: what the fit can tell from zero */
 #define MOST_STEPS  16
 #define NOISY_NODES                                                                                          \
@@ -60,23 +52,19 @@ typedef struct {
 } curve_node;
 
 typedef struct {
-    double coefficient[TERMS], covariance[TERMS * TERMS]; /* of Chebyshev polynomials */
-} curve_fit;
-
-typedef struct {
     int learned;
     double axes[STAIR_SQUARE]; /* (P, learned) */
     double from, to;           /* alpha */
     double start;              /* v_0 */
     double x_to;               /* x of the last node */
     double limit;              /* alpha of perfect recovery at x = pi/2, or 0 */
-    curve_fit alpha;
-    curve_fit shape[STAIR_MAX_INDICES * (STAIR_MAX_INDICES + 1) / 2];
+    stair_chebyshev alpha;
+    stair_chebyshev shape[STAIR_MAX_INDICES * (STAIR_MAX_INDICES + 1) / 2];
 } curve_branch;
 
 struct stair_curve {
     int p;
-    stair_symmetry symmetry;
+    const stair_structure *structure; /* the model's */
     stair_step steps[MOST_STEPS];
     int step_count;
     curve_branch *branches;
@@ -84,19 +72,6 @@ struct stair_curve {
 };
 
 /* ---- fits ------------------------------------------------------------------------------------- */
-
-static void chebyshev(double z, double *t)
-{
-    for (int k = 0; k < TERMS; k++) t[k] = k == 0 ? 1 : k == 1 ? z : 2 * z * t[k - 1] - t[k - 2];
-}
-
-static double fit_value(const curve_fit *fit, double z)
-{
-    double t[TERMS], sum = 0;
-    chebyshev(z, t);
-    for (int a = 0; a < TERMS; a++) sum += fit->coefficient[a] * t[a];
-    return sum;
-}
 
 /* x of perfect recovery, or of the last node. */
 static double end_of(const curve_branch *c)
@@ -118,83 +93,18 @@ static double place_of(const curve_branch *c, double v)
     return acos(sqrt(fmin(1, v / c->start)));
 }
 
-/* Size of coefficient a that is expected on a branch that goes `reach` of the way. */
-static double expected_size(double reach, int a)
-{
-    double part = fmin(1, reach / SHORT);
-    return a ? part * PRIOR * pow(part * DECAY, a - 1) : FREE;
-}
-
-/* Least squares with a prior for the coefficients, `wide` times the expected ones, the error enlarged where
- * nodes miss the fit by more than theirs. */
-static void fit_with_prior(double reach, double wide, int n, const double *z, const double *value,
-                           const double *error, curve_fit *fit)
-{
-    double normal[TERMS * TERMS] = {0}, right[TERMS] = {0}, t[TERMS], chi = 0;
-    for (int a = 0; a < TERMS; a++) normal[a * (TERMS + 1)] = pow(wide * expected_size(reach, a), -2);
-    for (int i = 0; i < n; i++) {
-        double weight = 1 / (error[i] * error[i]);
-        chebyshev(z[i], t);
-        for (int a = 0; a < TERMS; a++) {
-            right[a] += weight * t[a] * value[i];
-            for (int b = 0; b < TERMS; b++) normal[a * TERMS + b] += weight * t[a] * t[b];
-        }
-    }
-    for (int a = 0; a < TERMS;
-         a++) /* no slope at the step: everything begins like the new overlap, that is like x^2 */
-        for (int b = 0; b < TERMS; b++)
-            normal[a * TERMS + b] += ((a + b) % 2 ? -1.0 : 1.0) * a * a * b * b / (NO_SLOPE * NO_SLOPE);
-    for (int a = 0; a < TERMS * TERMS; a++) fit->covariance[a] = a % (TERMS + 1) == 0;
-    stair_matrix_solve(TERMS, normal, TERMS, fit->covariance, NULL);
-    for (int a = 0; a < TERMS; a++) {
-        fit->coefficient[a] = 0;
-        for (int b = 0; b < TERMS; b++) fit->coefficient[a] += fit->covariance[a * TERMS + b] * right[b];
-    }
-    for (int i = 0; i < n; i++) chi += pow((value[i] - fit_value(fit, z[i])) / error[i], 2);
-    for (int a = 0; a < TERMS * TERMS; a++) fit->covariance[a] *= fmax(1, chi / n);
-}
-
-/* With a prior as wide as the coefficients turn out to be. */
-static void fit_nodes(double reach, int n, const double *z, const double *value, const double *error,
-                      curve_fit *fit)
-{
-    double wide = 1;
-    for (int k = 0; k < WIDER; k++) {
-        fit_with_prior(reach, wide, n, z, value, error, fit);
-        double most = 0;
-        for (int a = 1; a < TERMS; a++)
-            most = fmax(most, fabs(fit->coefficient[a]) / expected_size(reach, a));
-        if (most <= wide) return;
-        wide = most;
-    }
-}
-
-static double fit_error(const curve_fit *fit, double z)
-{
-    double t[TERMS], square = 0;
-    chebyshev(z, t);
-    for (int a = 0; a < TERMS; a++)
-        for (int b = 0; b < TERMS; b++) square += t[a] * t[b] * fit->covariance[a * TERMS + b];
-    return sqrt(fmax(0, square));
-}
-
 /* ---- a branch --------------------------------------------------------------------------------- */
 
 static double alpha_at(const curve_branch *c, double x)
 {
-    double value = exp(fit_value(&c->alpha, place(c, x)));
+    double value = exp(stair_chebyshev_value(&c->alpha, place(c, x)));
     return c->limit > 0 ? c->limit - mean_at(c, x) * value : value;
 }
 
 static double alpha_error_at(const curve_branch *c, double x)
 {
-    double relative = fit_error(&c->alpha, place(c, x));
+    double relative = stair_chebyshev_error(&c->alpha, place(c, x));
     return relative * (c->limit > 0 ? c->limit - alpha_at(c, x) : alpha_at(c, x));
-}
-
-static int packed(int i, int j)
-{
-    return i >= j ? i * (i + 1) / 2 + j : j * (j + 1) / 2 + i;
 }
 
 /* V (d, d) at x: the exponential of the fitted logarithm, with its mean eigenvalue made v. */
@@ -203,29 +113,12 @@ static void rest_at(const curve_branch *c, double x, double *v)
     int d = c->learned;
     double shape[STAIR_SQUARE] = {0}, values[STAIR_MAX_INDICES], vectors[STAIR_SQUARE], mean = 0;
     for (int i = 0; i < d; i++)
-        for (int j = 0; j < d; j++) shape[i * d + j] = fit_value(&c->shape[packed(i, j)], place(c, x));
+        for (int j = 0; j < d; j++)
+            shape[i * d + j] = stair_chebyshev_value(&c->shape[stair_packed(i, j)], place(c, x));
     stair_matrix_eigen(d, shape, values, vectors);
     for (int k = 0; k < d; k++) mean += (values[k] = exp(values[k])) / d;
-    for (int i = 0; i < d; i++)
-        for (int j = 0; j < d; j++) {
-            v[i * d + j] = 0;
-            for (int k = 0; k < d; k++)
-                v[i * d + j] +=
-                    vectors[i * d + k] * fmin(1, mean_at(c, x) * values[k] / mean) * vectors[j * d + k];
-        }
-}
-
-/* out (P, P) = sum over the learned axes of a (d, d) */
-static void lift(const curve_branch *c, int p, const double *a, double *out)
-{
-    int d = c->learned;
-    for (int i = 0; i < p; i++)
-        for (int j = 0; j < p; j++) {
-            out[i * p + j] = 0;
-            for (int k = 0; k < d; k++)
-                for (int l = 0; l < d; l++)
-                    out[i * p + j] += c->axes[i * d + k] * a[k * d + l] * c->axes[j * d + l];
-        }
+    for (int k = 0; k < d; k++) values[k] = fmin(1, mean_at(c, x) * values[k] / mean);
+    stair_spectral_compose(d, values, vectors, v);
 }
 
 static void overlap_at(const curve_branch *c, int p, double x, double *q)
@@ -233,7 +126,7 @@ static void overlap_at(const curve_branch *c, int p, double x, double *q)
     double v[STAIR_SQUARE];
     rest_at(c, x, v);
     for (int i = 0; i < c->learned * c->learned; i++) v[i] = (i % (c->learned + 1) == 0) - v[i];
-    lift(c, p, v, q);
+    stair_spectral_lift(p, c->learned, c->axes, v, q);
 }
 
 /* x where the branch has this alpha. */
@@ -260,9 +153,9 @@ static void overlap_errors(const curve_branch *c, int p, double x, double *error
     rest_at(c, x, v);
     for (int i = 0; i < d; i++)
         for (int j = 0; j < d; j++)
-            v[i * d + j] =
-                sqrt(v[i * d + i] * v[j * d + j]) * fit_error(&c->shape[packed(i, j)], place(c, x));
-    lift(c, p, v, beside);
+            v[i * d + j] = sqrt(v[i * d + i] * v[j * d + j]) *
+                           stair_chebyshev_error(&c->shape[stair_packed(i, j)], place(c, x));
+    stair_spectral_lift(p, d, c->axes, v, beside);
     for (int i = 0; i < p * p; i++) error[i] = fmin(1, hypot((near[i] - far[i]) * move, beside[i]));
 }
 
@@ -293,12 +186,8 @@ static void shape_of(const curve_branch *c, int p, const double *q, curve_node *
         }
     stair_matrix_eigen(d, v, values, vectors);
     for (int k = 0; k < d; k++) mean += (values[k] = fmax(values[k], 1e-15)) / d;
-    for (int i = 0; i < d; i++)
-        for (int j = 0; j < d; j++) {
-            node->shape[i * d + j] = 0;
-            for (int k = 0; k < d; k++)
-                node->shape[i * d + j] += vectors[i * d + k] * log(values[k] / mean) * vectors[j * d + k];
-        }
+    for (int k = 0; k < d; k++) values[k] = log(values[k] / mean);
+    stair_spectral_compose(d, values, vectors, node->shape);
     node->v = mean;
     node->x = place_of(c, mean);
 }
@@ -326,7 +215,7 @@ static void read_node(const curve_branch *c, int p, const stair_branch_point *po
 static stair_status solve_node(stair_branch *b, const curve_branch *c, double v, double wanted, uint64_t seed,
                                stair_branch_point *point, curve_node *node)
 {
-    stair_outer_rule fine = b->fine;
+    stair_average_effort fine = b->fine;
     int p = b->model->info.indices;
     b->fine.seed = b->coarse.seed = seed;
     STAIR_TRY(stair_branch_at_mean(b, v, true, point));
@@ -360,7 +249,7 @@ static bool fit_branch(curve_branch *c, int n, const curve_node *node)
         error[used++] = node[i].error / scale;
     }
     if (used < 3) return false;
-    fit_nodes(end_of(c) / M_PI_2, used, z, value, error, &c->alpha);
+    stair_chebyshev_fit(end_of(c) / M_PI_2, used, z, value, error, &c->alpha);
     for (int k = 0; k < d; k++)
         for (int l = 0; l <= k; l++) {
             for (int i = 0; i < n; i++) {
@@ -368,7 +257,7 @@ static bool fit_branch(curve_branch *c, int n, const curve_node *node)
                 value[i] = node[i].shape[k * d + l];
                 error[i] = node[i].shape_error[k * d + l];
             }
-            fit_nodes(end_of(c) / M_PI_2, n, z, value, error, &c->shape[packed(k, l)]);
+            stair_chebyshev_fit(end_of(c) / M_PI_2, n, z, value, error, &c->shape[stair_packed(k, l)]);
         }
     return grows(c);
 }
@@ -416,8 +305,7 @@ static stair_status last_mean(curve_job *job, curve_branch *c, stair_branch *b, 
     stair_perfect limit;
     *end = fmin(FURTHEST, LAST_REST * job->options->precision);
     if (!b->kernel && job->model->info.prenoise == 0 && !job->model->info.output_noisy) {
-        STAIR_TRY(
-            stair_perfect_find(job->context, job->model, &b->symmetry, 256, 2, job->options->seed, &limit));
+        STAIR_TRY(stair_perfect_find(job->context, b->structure, 256, 2, job->options->seed, &limit));
         c->limit = limit.alpha;
         if (*end < 0.5 * start) return STAIR_OK;
     }
@@ -452,8 +340,8 @@ static stair_status make_branch(curve_job *job, int k)
     c->x_to = place_of(c, end);
     if (!b->kernel)
         b->fine.widening = fmin(b->fine.widening, WIDENING); /* only the operator has tails that need more */
-    bool grids = stair_label_grid_fits(job->context, job->model, job->marks[k].q) &&
-                 !stair_hidden_nodes_random(job->model);
+    const stair_average_rule *rule = stair_average_rule_for(b->structure, &b->fine, job->marks[k].q);
+    bool grids = rule && rule->refines && !rule->random(b->structure);
     bool cheap = grids && k == 0; /* nothing is known of the hidden row */
     int part = (int)ceil(NOISY_NODES * c->x_to / M_PI_2), inside = cheap           ? MOST_NODES - 4
                                                                    : part > FEWEST ? part
@@ -522,9 +410,9 @@ stair_status stair_curve_create(stair_context *context, const stair_model *model
         *curve && job.marks && job.point ? STAIR_OK : stair_fail(context, STAIR_NO_MEMORY, "out of memory");
     if (status == STAIR_OK) {
         job.curve->p = model->info.indices;
-        stair_symmetry_find(model, &job.curve->symmetry);
-        status = make(&job);
+        status = stair_structure_find(context, model, &job.curve->structure);
     }
+    if (status == STAIR_OK) status = make(&job);
     free(job.marks);
     free(job.point);
     if (status != STAIR_OK) stair_curve_destroy(curve);
@@ -556,8 +444,8 @@ static stair_stop read_branch(const stair_curve *curve, double alpha, double *q,
     double x = solve_for(c, alpha);
     overlap_at(c, p, x, q);
     overlap_errors(c, p, x, q_error);
-    stair_symmetrise(&curve->symmetry, q);
-    stair_symmetrise(&curve->symmetry, q_error);
+    stair_symmetrise(&curve->structure->symmetry, q);
+    stair_symmetrise(&curve->structure->symmetry, q_error);
     return STAIR_STOP_CONVERGED;
 }
 

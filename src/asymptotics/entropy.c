@@ -4,8 +4,8 @@
  * difference removes.  Labels have the same distribution at any Q: samples take the difference label by
  * label, where most of what varies cancels; a grid of labels takes the difference of two averages. dS/dQ =
  * (Qhat(Q) - Q (1-Q)^-1)/2 vanishes at fixed points of state evolution. */
-#include "asymptotics/asymptotics.h"
-#include "asymptotics/label_grid.h"
+#include "asymptotics/branch.h"
+#include "asymptotics/effort.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -13,49 +13,47 @@
 #include "core/matrix.h"
 
 /* By grids, at both ends; those need not have as many replicates. */
-static stair_status subtract_grids(stair_context *context, const stair_model *model,
-                                   const stair_outer_rule *rule, stair_outer *at, stair_outer *from,
+static stair_status subtract_grids(stair_context *context, const stair_structure *structure,
+                                   const stair_average_effort *effort, stair_average *at, stair_average *from,
                                    double *value, double *error)
 {
     double zero[STAIR_SQUARE] = {0}, part[STAIR_MOST_REPLICATES], start[STAIR_MOST_REPLICATES];
-    STAIR_TRY(stair_outer_evaluate(context, model, rule, zero, NULL, from));
+    STAIR_TRY(stair_average_evaluate(context, structure, effort, zero, NULL, from));
     bool paired =
         at->replicates == from->replicates && at->random == from->random; /* noise cancels in part */
-    for (int r = 0; r < from->replicates; r++) start[r] = stair_outer_logz(from, r);
-    for (int r = 0; r < at->replicates; r++) part[r] = stair_outer_logz(at, r) - (paired ? start[r] : 0);
-    *value -= stair_outer_logz(from, -1);
-    *error = hypot(stair_outer_spread(at, part), paired ? 0 : stair_outer_spread(from, start));
+    for (int r = 0; r < from->replicates; r++) start[r] = stair_average_logz(from, r);
+    for (int r = 0; r < at->replicates; r++) part[r] = stair_average_logz(at, r) - (paired ? start[r] : 0);
+    *value -= stair_average_logz(from, -1);
+    *error = hypot(stair_average_spread(at, part), paired ? 0 : stair_average_spread(from, start));
     *error = hypot(*error, from->logz_bias);
     return STAIR_OK;
 }
 
 /* E log Z_out at q less that at zero. */
-static stair_status difference(stair_context *context, const stair_model *model, const stair_outer_rule *rule,
-                               const double *q, stair_outer *at, stair_outer *from, double *value,
-                               double *error)
+static stair_status difference(stair_context *context, const stair_structure *structure,
+                               const stair_average_effort *effort, const double *q, stair_average *at,
+                               stair_average *from, double *value, double *error)
 {
     double part[STAIR_MOST_REPLICATES];
-    STAIR_TRY(stair_outer_evaluate(context, model, rule, q, NULL, at));
-    *value = stair_outer_logz(at, -1);
-    for (int r = 0; r < at->replicates; r++) part[r] = stair_outer_logz(at, r);
-    *error = stair_outer_spread(at, part);
-    if (!rule->relative) STAIR_TRY(subtract_grids(context, model, rule, at, from, value, error));
+    STAIR_TRY(stair_average_evaluate(context, structure, effort, q, NULL, at));
+    *value = stair_average_logz(at, -1);
+    for (int r = 0; r < at->replicates; r++) part[r] = stair_average_logz(at, r);
+    *error = stair_average_spread(at, part);
+    if (!effort->relative) STAIR_TRY(subtract_grids(context, structure, effort, at, from, value, error));
     *error = hypot(*error, at->logz_bias);
     return STAIR_OK;
 }
 
-/* The rule of the average at q. */
-static stair_status choose_rule(stair_context *context, const stair_model *model,
-                                const stair_asymptotics_options *options, const double *q,
-                                stair_outer_rule *rule)
+/* Samples take the difference label by label: `relative`. */
+static stair_average_effort effort_at(const stair_structure *structure,
+                                      const stair_asymptotics_options *options, const double *q)
 {
-    stair_branch *b = malloc(sizeof *b);
-    if (!b) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
-    stair_branch_prepare(b, context, model, options);
-    *rule = b->fine;
-    rule->sampled = rule->relative = !stair_label_grid_fits(context, model, q);
-    free(b);
-    return STAIR_OK;
+    stair_average_effort effort = stair_effort_fine(options);
+    effort.relative = true;
+    const stair_average_rule *rule = stair_average_rule_for(structure, &effort, q);
+    effort.relative = rule == &stair_average_samples;
+    if (effort.relative) effort.rule = rule;
+    return effort;
 }
 
 stair_status stair_entropy_at(stair_context *context, const stair_model *model,
@@ -64,8 +62,8 @@ stair_status stair_entropy_at(stair_context *context, const stair_model *model,
 {
     int p = model->info.indices;
     double values[STAIR_MAX_INDICES], vectors[STAIR_SQUARE], prior = 0, value = 0;
-    stair_outer_rule rule;
-    stair_outer at = {0}, from = {0};
+    const stair_structure *structure;
+    stair_average at = {0}, from = {0};
     STAIR_TRY(stair_asymptotics_check(context, options));
     stair_matrix_eigen(p, q, values, vectors);
     for (int k = 0; k < p; k++) prior += 0.5 * (log(1 - values[k]) + values[k]);
@@ -74,12 +72,13 @@ stair_status stair_entropy_at(stair_context *context, const stair_model *model,
         *error = 0;
         return STAIR_OK;
     }
-    STAIR_TRY(choose_rule(context, model, options, q, &rule));
-    stair_status status = stair_outer_create(context, model, 0, rule.replicates, &at);
-    if (status == STAIR_OK) status = stair_outer_create(context, model, 0, rule.replicates, &from);
-    if (status == STAIR_OK) status = difference(context, model, &rule, q, &at, &from, &value, error);
-    stair_outer_destroy(&at);
-    stair_outer_destroy(&from);
+    STAIR_TRY(stair_structure_find(context, model, &structure));
+    stair_average_effort effort = effort_at(structure, options, q);
+    stair_status status = stair_average_create(context, structure, 0, effort.replicates, &at);
+    if (status == STAIR_OK) status = stair_average_create(context, structure, 0, effort.replicates, &from);
+    if (status == STAIR_OK) status = difference(context, structure, &effort, q, &at, &from, &value, error);
+    stair_average_destroy(&at);
+    stair_average_destroy(&from);
     *entropy = prior + alpha * value;
     *error *= alpha;
     return status;

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "asymptotics/expectation.h"
+#include "average/average.h"
 #include "core/matrix.h"
 #include "core/parallel.h"
 #include "core/qmc.h"

@@ -18,29 +18,7 @@ static double product(int n, const double *a, const double *b)
     return sum;
 }
 
-static void embed(int p, int k, const double *basis, const double *x, double *out)
-{
-    for (int i = 0; i < p; i++)
-        for (int j = 0; j < p; j++) {
-            out[i * p + j] = 0;
-            for (int a = 0; a < k; a++)
-                for (int b = 0; b < k; b++)
-                    out[i * p + j] += basis[i * k + a] * x[a * k + b] * basis[j * k + b];
-        }
-}
-
-static void restrict_to(int p, int k, const double *basis, const double *x, double *out)
-{
-    for (int a = 0; a < k; a++)
-        for (int b = 0; b < k; b++) {
-            out[a * k + b] = 0;
-            for (int i = 0; i < p; i++)
-                for (int j = 0; j < p; j++)
-                    out[a * k + b] += basis[i * k + a] * x[i * p + j] * basis[j * k + b];
-        }
-}
-
-void stair_operator_leading(const stair_outer *outer, const stair_symmetry *symmetry, const double *basis,
+void stair_operator_leading(const stair_average *outer, const stair_symmetry *symmetry, const double *basis,
                             stair_leading *leading)
 {
     int k = outer->kernel, p = outer->indices, n = k * k;
@@ -50,10 +28,10 @@ void stair_operator_leading(const stair_outer *outer, const stair_symmetry *symm
     if (!k) return;
     for (int i = 0; i < k; i++) x[i * (k + 1)] = 1 / sqrt(k);
     for (int step = 0; step < MOST_STEPS; step++) {
-        stair_outer_apply(outer, -1, x, y);
-        embed(p, k, basis, y, full);
+        stair_average_apply(outer, -1, x, y);
+        stair_spectral_lift(p, k, basis, y, full);
         stair_symmetrise(symmetry, full);
-        restrict_to(p, k, basis, full, y);
+        stair_spectral_project(p, k, basis, full, y);
         double norm = sqrt(product(n, y, y)), moved = 0;
         if (!(norm > 1e-14)) break; /* F = 0: nothing is ever learned */
         for (int i = 0; i < n; i++) {
@@ -62,15 +40,15 @@ void stair_operator_leading(const stair_outer *outer, const stair_symmetry *symm
         }
         if (moved < SETTLED) break;
     }
-    stair_outer_apply(outer, -1, x, y);
+    stair_average_apply(outer, -1, x, y);
     leading->value = product(n, x, y);
     for (int r = 0; r < outer->replicates; r++) {
-        stair_outer_apply(outer, r, x, y);
+        stair_average_apply(outer, r, x, y);
         leading->by_replicate[r] = product(n, x, y);
     }
-    leading->error = hypot(stair_outer_spread(outer, leading->by_replicate), outer->bias * leading->value);
+    leading->error = hypot(stair_average_spread(outer, leading->by_replicate), outer->bias * leading->value);
     double trace = 0;
     for (int i = 0; i < k; i++) trace += x[i * (k + 1)];
     for (int i = 0; i < n; i++) x[i] /= trace;
-    embed(p, k, basis, x, leading->x);
+    stair_spectral_lift(p, k, basis, x, leading->x);
 }

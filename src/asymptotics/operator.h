@@ -2,8 +2,8 @@
 #ifndef STAIR_ASYMPTOTICS_OPERATOR_H
 #define STAIR_ASYMPTOTICS_OPERATOR_H
 
-#include "asymptotics/expectation.h"
-#include "asymptotics/symmetry.h"
+#include "average/average.h"
+#include "model/symmetry.h"
 
 typedef struct {
     double value, error;                             /* largest eigenvalue */
@@ -11,8 +11,8 @@ typedef struct {
     double x[STAIR_MAX_INDICES * STAIR_MAX_INDICES]; /* (P, P): X in the space of Q, trace 1, X >= 0 */
 } stair_leading;
 
-/* basis (P, kernel) as given to stair_outer_evaluate. */
-void stair_operator_leading(const stair_outer *outer, const stair_symmetry *symmetry, const double *basis,
+/* basis (P, kernel) as given to stair_average_evaluate. */
+void stair_operator_leading(const stair_average *outer, const stair_symmetry *symmetry, const double *basis,
                             stair_leading *leading);
 
 #endif

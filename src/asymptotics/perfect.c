@@ -12,7 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "asymptotics/linear.h"
+#include "model/linear.h"
 #include "core/matrix.h"
 #include "core/qmc.h"
 #include "core/rng.h"
@@ -81,13 +81,16 @@ static void find(const stair_linear *linear, const stair_symmetry *symmetry, siz
     for (int i = 0; i < p; i++) out->ratios[i] = v[i * (p + 1)];
 }
 
-stair_status stair_perfect_find(stair_context *context, const stair_model *model,
-                                const stair_symmetry *symmetry, size_t points, int replicates, uint64_t seed,
-                                stair_perfect *out)
+stair_status stair_perfect_find(stair_context *context, const stair_structure *structure, size_t points,
+                                int replicates, uint64_t seed, stair_perfect *out)
 {
     stair_linear linear;
     memset(out, 0, sizeof *out);
-    STAIR_TRY(stair_linear_create(context, model, &linear));
-    find(&linear, symmetry, points, replicates, seed, out);
+    if (structure->rank < 0)
+        return stair_fail(context, STAIR_UNSUPPORTED, "perfect recovery of %d numbers",
+                          structure->model->info.indices * structure->model->info.tokens);
+    STAIR_TRY(stair_linear_create(context, structure->model, structure->rank, &linear));
+    find(&linear, &structure->symmetry, points, replicates, seed, out);
+    stair_linear_destroy(&linear);
     return STAIR_OK;
 }

@@ -12,8 +12,7 @@ typedef struct {
 } stair_perfect;
 
 /* Noiseless models only. */
-stair_status stair_perfect_find(stair_context *context, const stair_model *model,
-                                const stair_symmetry *symmetry, size_t points, int replicates, uint64_t seed,
-                                stair_perfect *out);
+stair_status stair_perfect_find(stair_context *context, const stair_structure *structure, size_t points,
+                                int replicates, uint64_t seed, stair_perfect *out);
 
 #endif

@@ -6,7 +6,7 @@
  * the unlearned rest passes 1; the walk uses the coarse rule, the crossing is then solved with the full one.
  * When everything is learned the last branch is followed to v -> 0: perfect recovery is where Q = 1 becomes
  * stable (perfect.c) unless alpha(v) was larger before. */
-#include "asymptotics/asymptotics.h"
+#include "asymptotics/branch.h"
 #include "asymptotics/perfect.h"
 #include "asymptotics/staircase.h"
 
@@ -113,7 +113,7 @@ static stair_status first_step(staircase *s)
 {
     stair_step *step = new_step(s, STAIR_STEP_WEAK);
     memset(s->point, 0, sizeof *s->point);
-    stair_outer_rule rule = s->b->fine;
+    stair_average_effort rule = s->b->fine;
     stair_status status;
     for (int more = 0;; more++) {
         status = stair_branch_at_zero(s->b, fmax(1e-9, 1e-3 * s->options->precision), s->point);
@@ -236,7 +236,7 @@ static stair_status cross(staircase *s, double start, walk_point above, walk_poi
 {
     crossing c = {.start = start};
     STAIR_TRY(close_in(s, &above, &below, &c));
-    stair_outer_rule rule = s->b->fine;
+    stair_average_effort rule = s->b->fine;
     double share =
         isfinite(above.height) ? above.height / (above.height - below.height) : 0.5; /* next to the start */
     stair_status status = solve_crossing(s, exp(log(above.v) + share * log(below.v / above.v)), &c);
@@ -362,7 +362,7 @@ static stair_status last_step(staircase *s, double end_alpha)
     const stair_model *model = s->b->model;
     stair_perfect limit;
     if (model->info.prenoise > 0 || model->info.output_noisy) return STAIR_OK;
-    STAIR_TRY(stair_perfect_find(s->b->context, model, &s->b->symmetry, 512, 8, s->options->seed, &limit));
+    STAIR_TRY(stair_perfect_find(s->b->context, s->b->structure, 512, 8, s->options->seed, &limit));
     stair_step *step = new_step(s, STAIR_STEP_PERFECT);
     if (!step) return STAIR_OK;
     step->alpha = limit.alpha;
@@ -417,8 +417,7 @@ static stair_status climb(staircase *s, int steps)
         }
         int before = *s->count;
         if (!s->b->kernel)
-            s->b->coarse.sampled =
-                true; /* all that is asked is whether alpha falls, and one rule serves to the end */
+            s->b->coarse.rule = &stair_average_samples; /* all that is asked is whether alpha falls */
         STAIR_TRY(walk(s, start, &found));
         if (!found && s->b->kernel) return never_learned(s);
         if (!found) return last_step(s, s->point->alpha);
@@ -455,9 +454,9 @@ static stair_status find(stair_context *context, const stair_model *model,
     if (status == STAIR_OK) {
         s.other = s.b + 1;
         s.other_point = s.point + 1;
-        stair_branch_prepare(s.b, context, model, options);
-        status = climb(&s, steps);
+        status = stair_branch_prepare(s.b, context, model, options);
     }
+    if (status == STAIR_OK) status = climb(&s, steps);
     if (status == STAIR_OK && !marks) status = judge(&s);
     free(s.b);
     free(s.point);

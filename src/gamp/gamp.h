@@ -12,7 +12,7 @@
 #define STAIR_GAMP_GAMP_H
 
 #include "gamp/tiles.h"
-#include "model/model.h"
+#include "model/structure.h"
 
 #define STAIR_GAMP_SQUARE (STAIR_MAX_INDICES * STAIR_MAX_INDICES)
 
@@ -113,7 +113,7 @@ void stair_gamp_widen(const stair_tiles *tiles, const void *x, size_t n, double 
 void stair_gamp_overlap(int p, int dim, const double *a, const double *b, double *out);
 /* Turns rows of m and rows and columns of q as the symmetries of the model allow, so that m is as close to
  * diagonal and positive as it gets; q may be NULL. */
-void stair_gamp_align(const stair_model *model, double *q, double *m);
+void stair_gamp_align(const stair_structure *structure, double *q, double *m);
 typedef struct {
     double bayes, plugin, bayes_error, plugin_error;
 } stair_gamp_errors;

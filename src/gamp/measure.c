@@ -13,15 +13,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "asymptotics/expectation.h"
-#include "asymptotics/symmetry.h"
 #include "core/matrix.h"
 #include "core/qmc.h"
 #include "core/rng.h"
+#include "core/stats.h"
 #include "gamp/gamp.h"
 
 #define CELLS      (STAIR_MAX_INDICES * STAIR_MAX_TOKENS)
-#define LABEL      (STAIR_MAX_TOKENS * STAIR_MAX_TOKENS)
+#define LABEL      STAIR_MAX_LABEL
 #define REPLICATES 8
 
 void stair_gamp_overlap(int p, int dim, const double *a, const double *b, double *out)
@@ -55,12 +54,16 @@ static void turn(int p, const double *r, double *q, double *m)
         }
 }
 
-/* The rotation of rows [first, first + n) that brings their block of m closest to a positive matrix. */
-static void layer_rotation(int p, int first, int n, const double *m, double *r)
+/* The rotation of the rows that turn with row `first` that brings their block of m closest to a positive
+ * matrix. */
+static void block_rotation(int p, const stair_symmetry *s, int first, const double *m, double *r)
 {
     double block[STAIR_GAMP_SQUARE], best[STAIR_GAMP_SQUARE], other[STAIR_GAMP_SQUARE], trace[2] = {0, 0};
+    int row[STAIR_MAX_INDICES], n = 0;
+    for (int i = first; i < p; i++)
+        if (s->turn[i] == first) row[n++] = i;
     for (int i = 0; i < n; i++)
-        for (int j = 0; j < n; j++) block[i * n + j] = m[(first + i) * p + first + j];
+        for (int j = 0; j < n; j++) block[i * n + j] = m[row[i] * p + row[j]];
     stair_matrix_procrustes(n, block, 1, best);
     stair_matrix_procrustes(n, block, -1, other);
     for (int i = 0; i < n * n; i++) {
@@ -68,14 +71,22 @@ static void layer_rotation(int p, int first, int n, const double *m, double *r)
         trace[1] += other[i] * block[i];
     }
     for (int i = 0; i < n; i++)
-        for (int j = 0; j < n; j++)
-            r[(first + i) * p + first + j] = (trace[0] >= trace[1] ? best : other)[i * n + j];
+        for (int j = 0; j < n; j++) r[row[i] * p + row[j]] = (trace[0] >= trace[1] ? best : other)[i * n + j];
 }
 
-/* Rows that may change sign or places do, the largest entries of m first. */
+/* Whether other rows turn with row i. */
+static bool turns(int p, const stair_symmetry *s, int i)
+{
+    for (int j = 0; j < p; j++)
+        if (j != i && s->turn[j] == s->turn[i]) return true;
+    return false;
+}
+
+/* Of the rows that do not turn, those that may change sign or places do, the largest entries of m first. */
 static void exchange(int p, const stair_symmetry *s, const double *m, double *r)
 {
     bool row[STAIR_MAX_INDICES] = {false}, column[STAIR_MAX_INDICES] = {false};
+    for (int i = 0; i < p; i++) row[i] = column[i] = turns(p, s, i);
     for (int step = 0; step < p; step++) {
         int a = -1, b = -1;
         for (int i = 0; i < p; i++)
@@ -83,41 +94,25 @@ static void exchange(int p, const stair_symmetry *s, const double *m, double *r)
                 if (!row[i] && !column[j] && s->kind[i] == s->kind[j] &&
                     (a < 0 || fabs(m[i * p + j]) > fabs(m[a * p + b])))
                     a = i, b = j;
+        if (a < 0) return;
         row[a] = column[b] = true;
         r[a * p + b] = s->even[a] && m[a * p + b] < 0 ? -1 : 1;
     }
 }
 
-/* Z -> -Z as a whole leaves the label of z1 z2 as it is, though neither sign alone does. */
-static bool all_even(const stair_model *model)
+/* Signs and places of rows, rotations of those that turn into each other; and, where that is a symmetry
+ * though no single sign is (as for z1 z2), the sign of all of Z. */
+void stair_gamp_align(const stair_structure *structure, double *q, double *m)
 {
-    int size = model->info.indices * model->info.tokens;
-    double z[CELLS], minus[CELLS], y[LABEL], y_minus[LABEL];
-    stair_rng_normals(1, STAIR_RNG_POINTS, 2000, size, z);
-    for (int i = 0; i < size; i++) minus[i] = -z[i];
-    model->ops->forward(model, z, y, NULL);
-    model->ops->forward(model, minus, y_minus, NULL);
-    for (int k = 0; k < model->info.label_size; k++)
-        if (fabs(y[k] - y_minus[k]) > 1e-9 * (1 + fabs(y[k]))) return false;
-    return true;
-}
-
-void stair_gamp_align(const stair_model *model, double *q, double *m)
-{
-    int p = model->info.indices, row = 0;
+    const stair_symmetry *s = &structure->symmetry;
+    int p = s->indices;
     double r[STAIR_GAMP_SQUARE] = {0}, trace = 0;
-    bool attention = !strcmp(model->info.name, "attention");
-    stair_symmetry symmetry;
-    if (attention) {
-        for (int l = 0; l < model->info.layers; row += model->info.ranks[l++])
-            layer_rotation(p, row, model->info.ranks[l], m, r);
-    } else {
-        stair_symmetry_find(model, &symmetry);
-        exchange(p, &symmetry, m, r);
-    }
+    for (int i = 0; i < p; i++)
+        if (s->turn[i] == i && turns(p, s, i)) block_rotation(p, s, i, m, r);
+    exchange(p, s, m, r);
     turn(p, r, q, m);
     for (int i = 0; i < p; i++) trace += m[i * (p + 1)];
-    if (trace >= 0 || attention || !all_even(model)) return;
+    if (trace >= 0 || !structure->even) return;
     for (int i = 0; i < p * p; i++) m[i] = -m[i];
 }
 

@@ -30,6 +30,7 @@ static bool relay_progress(void *user, double done, double total)
 }
 
 typedef struct {
+    const stair_structure *structure;
     stair_context *context; /* whose progress is the whole request's */
     stair_context *outer;
     stair_gamp_state state;
@@ -79,7 +80,7 @@ static void fill_record(one_run *run, double change, bool with_errors)
         stair_gamp_overlap(p, s->dim, s->w, s->problem->teacher, m);
         if (with_errors)
             stair_gamp_errors_at(s->model, s->options->test, run->normals, run->t, m, q, v, &errors);
-        stair_gamp_align(s->model, q, m);
+        stair_gamp_align(run->structure, q, m);
         for (int i = 0; i < p; i++) {
             double norm = sqrt(fmax(0, q[i * (p + 1)]) * run->t[i * (p + 1)]);
             cosine[i] = norm > 0 ? m[i * (p + 1)] / norm : 0;
@@ -257,6 +258,7 @@ stair_status stair_gamp_run_one(stair_context *context, const stair_model *model
     double begun = stair_process_seconds();
     run.file = file;
     stair_status status = stair_gamp_state_create(&inner, model, options, problem, &run.state);
+    if (status == STAIR_OK) status = stair_structure_find(&inner, model, &run.structure);
     if (status == STAIR_OK && problem->teacher) {
         stair_gamp_overlap(run.state.p, run.state.dim, problem->teacher, problem->teacher, run.t);
         run.normals = stair_gamp_error_normals(model, options->test, out->seed);

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "asymptotics/expectation.h"
+#include "core/stats.h"
 #include "core/matrix.h"
 #include "core/qmc.h"
 #include "core/rng.h"

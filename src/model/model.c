@@ -165,8 +165,9 @@ stair_status stair_model_create(stair_context *context, const char *spec, stair_
     made->info.name = ops->name;
     made->info.ranks = made->ranks;
     made->spec = canonical_spec(ops, values);
-    stair_status status = made->spec ? ops->create(context, made, pointers)
-                                     : stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+    made->known = calloc(1, sizeof *made->known);
+    stair_status status = made->spec && made->known ? ops->create(context, made, pointers)
+                                                    : stair_fail(context, STAIR_NO_MEMORY, "out of memory");
     if (status != STAIR_OK) {
         stair_model_destroy(&made);
         return status;
@@ -179,6 +180,8 @@ void stair_model_destroy(stair_model **model)
 {
     if (!*model) return;
     if ((*model)->ops->destroy) (*model)->ops->destroy(*model);
+    if ((*model)->known) free(atomic_load(&(*model)->known->structure));
+    free((*model)->known);
     free((*model)->state);
     free((*model)->spec);
     free(*model);

@@ -14,12 +14,15 @@
 #ifndef STAIR_MODEL_MODEL_H
 #define STAIR_MODEL_MODEL_H
 
+#include <stdatomic.h>
+
 #include "core/context.h"
 
 #define STAIR_MAX_TOKENS  16
 #define STAIR_MAX_INDICES 24
 #define STAIR_MAX_DIM     96 /* coordinates of a fibre */
 #define STAIR_MAX_LAYERS  16
+#define STAIR_MAX_LABEL   (STAIR_MAX_TOKENS * STAIR_MAX_TOKENS) /* numbers of a label */
 
 /* Nodes are handled in blocks of fixed size, structure of arrays: coordinate k of node i is at
  * [k*STAIR_BLOCK + i].  The order of every sum is fixed by this block, not by the machine. */
@@ -74,6 +77,12 @@ typedef struct stair_model_ops {
     void (*permute)(const struct stair_model *model, const int *order, const double *label, double *out);
 } stair_model_ops;
 
+/* What is found out about a model when it is first asked for: model/structure.h. */
+struct stair_structure;
+typedef struct {
+    struct stair_structure *_Atomic structure;
+} stair_model_known;
+
 struct stair_model {
     const stair_model_ops *ops;
     stair_model_info info;
@@ -82,6 +91,7 @@ struct stair_model {
     int fibre_dim;  /* coordinates of a fibre, at most; without output noise */
     void *state;
     char *spec;
+    stair_model_known *known;
 };
 
 extern const stair_model_ops *const stair_model_registry[]; /* ended by NULL */

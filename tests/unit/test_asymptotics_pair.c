@@ -3,8 +3,8 @@
 #include "assert_close.h"
 #include "stair.h"
 
-#include "asymptotics/denoiser.h"
-#include "asymptotics/expectation.h"
+#include "posterior/two_rows.h"
+#include "average/average.h"
 #include "core/rng.h"
 
 #include <math.h>
@@ -26,6 +26,13 @@ static int close_context(void **state)
     (void)state;
     stair_context_destroy(&context);
     return 0;
+}
+
+static const stair_structure *structure_of(const stair_model *model)
+{
+    const stair_structure *structure;
+    assert_int_equal(stair_structure_find(context, model, &structure), STAIR_OK);
+    return structure;
 }
 
 static void draw(const stair_model *model, const double *v, double *omega, double *labels)
@@ -62,9 +69,9 @@ static double distance(const stair_model *model, const double *v)
         STAIR_OK);
     stair_denoiser denoiser;
     stair_denoised nodes = {.logz = logz3, .g = g3, .dg = dg3, .error = inner, .anchors = anchors};
-    assert_int_equal(stair_denoiser_create(context, model, &options, cov, 0.8, 1 << 13, 1, &denoiser),
-                     STAIR_OK);
-    assert_non_null(denoiser.pair);
+    stair_denoiser_effort effort = {.fineness = 0.8, .nodes = 1 << 13, .seed = 1, .channel = options};
+    assert_int_equal(stair_denoiser_create(context, structure_of(model), cov, &effort, &denoiser), STAIR_OK);
+    assert_ptr_equal(denoiser.rule, &stair_denoiser_two_rows);
     assert_int_equal(stair_denoiser_evaluate(context, &denoiser, 0, SAMPLES, labels, omega, NULL, &nodes),
                      STAIR_OK);
     for (int n = 0; n < SAMPLES; n++) {
@@ -131,21 +138,22 @@ static void labels_given_the_means(const char *spec, const double *v, double ste
     static double x[2 * LABELS], weight[LABELS], omega[MOST * LABELS], logz[3 * LABELS], g[3 * MOST * LABELS],
         dg[3 * MOST * MOST * LABELS];
     stair_model *model;
-    stair_pair *pair;
-    stair_hidden_result result = {.logz = logz, .g = g, .dg = dg};
+    stair_two_rows *pair;
+    stair_denoised result = {.logz = logz, .g = g, .dg = dg};
     assert_int_equal(stair_model_create(context, spec, &model), STAIR_OK);
     int p = stair_model_describe(model).indices, pm = 2 * p;
     double cov[16] = {0}, mean[MOST], mass = 0, first[MOST] = {0}, second[MOST * MOST] = {0};
     stair_rng_normals(3, STAIR_RNG_POINTS, 0, pm, mean);
     for (int i = 0; i < p; i++) cov[i * (p + 1)] = v[i];
-    assert_true(stair_pair_fits(context, model, cov));
-    assert_int_equal(stair_pair_create(context, model, cov, 0.8, 1 << 12, 1, &pair), STAIR_OK);
+    assert_true(stair_denoiser_two_rows.fits(structure_of(model), cov));
+    assert_int_equal(stair_two_rows_create(context, structure_of(model), cov, 0.8, 1 << 12, 1, &pair),
+                     STAIR_OK);
     size_t n = place_labels(step, x, weight);
     for (size_t i = 0; i < n; i++)
         for (int k = 0; k < pm; k++) omega[i * (size_t)pm + (size_t)k] = sqrt(1 - v[k / 2]) * mean[k];
-    assert_int_equal(stair_pair_evaluate(context, pair, n, x, omega, &result), STAIR_OK);
+    assert_int_equal(stair_two_rows_evaluate(context, pair, n, x, omega, &result), STAIR_OK);
     for (size_t i = 0; i < n; i++) {
-        double share = weight[i] * stair_pair_label_measure(pair, x + 2 * i) * exp(logz[3 * i]);
+        double share = weight[i] * stair_two_rows_label_measure(pair, x + 2 * i) * exp(logz[3 * i]);
         const double *gi = g + 3 * i * (size_t)pm, *di = dg + 3 * i * (size_t)(pm * pm);
         mass += share;
         for (int a = 0; a < pm; a++) {
@@ -161,7 +169,7 @@ static void labels_given_the_means(const char *spec, const double *v, double ste
             if (a / 2 == b / 2 || (a >= pm - 4 && b >= pm - 4))
                 assert_close(v[a / 2] * second[a * pm + b], 0, 4 * tolerance);
     }
-    stair_pair_destroy(&pair);
+    stair_two_rows_destroy(&pair);
     stair_model_destroy(&model);
 }
 
@@ -202,11 +210,12 @@ static void first_steps(void **state)
     assert_true(alpha[1] > 0.4 && alpha[2] > alpha[1] && alpha[3] > alpha[1]);
 }
 
-static void average(const stair_model *model, const stair_outer_rule *rule, const double *q,
-                    const double *basis, int kernel, stair_outer *out)
+static void average(const stair_model *model, const stair_average_effort *rule, const double *q,
+                    const double *basis, int kernel, stair_average *out)
 {
-    assert_int_equal(stair_outer_create(context, model, kernel, rule->replicates, out), STAIR_OK);
-    assert_int_equal(stair_outer_evaluate(context, model, rule, q, basis, out), STAIR_OK);
+    assert_int_equal(stair_average_create(context, structure_of(model), kernel, rule->replicates, out),
+                     STAIR_OK);
+    assert_int_equal(stair_average_evaluate(context, structure_of(model), rule, q, basis, out), STAIR_OK);
 }
 
 /* E log Z and the operator at Q = 0: the plane of labels against samples. */
@@ -214,26 +223,26 @@ static void plane_of_labels_agrees_with_samples(void **state)
 {
     (void)state;
     stair_model *model;
-    stair_outer plane, samples;
+    stair_average plane, samples;
     double q[16] = {0}, all[16] = {0}, by_replicate[16];
-    stair_outer_rule rule = {.fineness = 0.9,
-                             .points = 256,
-                             .replicates = 16,
-                             .widening = 1.2,
-                             .seed = 1,
-                             .channel = stair_channel_defaults()};
+    stair_average_effort rule = {.fineness = 0.9,
+                                 .points = 256,
+                                 .replicates = 16,
+                                 .widening = 1.2,
+                                 .seed = 1,
+                                 .channel = stair_channel_defaults()};
     for (int i = 0; i < 4; i++) all[5 * i] = 1;
     assert_int_equal(stair_model_create(context, "attention:layers=2,tokens=2,rank=2", &model), STAIR_OK);
     average(model, &rule, q, all, 4, &plane);
-    rule.sampled = true;
+    rule.rule = &stair_average_samples;
     average(model, &rule, q, all, 4, &samples);
     assert_true(plane.replicates == 2 && samples.replicates == 16 && plane.bias < 1e-6);
     for (int k = 10; k < plane.count; k++) { /* f is zero */
         for (int r = 0; r < 16; r++) by_replicate[r] = samples.sample[r * samples.count + k];
         assert_close(plane.mean[k], samples.mean[k], 4 * stair_replicate_error(16, by_replicate) + 1e-9);
     }
-    stair_outer_destroy(&plane);
-    stair_outer_destroy(&samples);
+    stair_average_destroy(&plane);
+    stair_average_destroy(&samples);
     stair_model_destroy(&model);
 }
 
@@ -242,14 +251,14 @@ static void averages_agree_with_the_channel(void **state)
 {
     (void)state;
     stair_model *model;
-    stair_outer nodes, channel;
+    stair_average nodes, channel;
     double q[9] = {0, 0, 0, 0, 0.8, 0, 0, 0, 0.8}, first[3] = {1, 0, 0};
-    stair_outer_rule rule = {.fineness = 0.9,
-                             .points = 32,
-                             .replicates = 8,
-                             .widening = 1.2,
-                             .seed = 1,
-                             .channel = stair_channel_defaults()};
+    stair_average_effort rule = {.fineness = 0.9,
+                                 .points = 32,
+                                 .replicates = 8,
+                                 .widening = 1.2,
+                                 .seed = 1,
+                                 .channel = stair_channel_defaults()};
     rule.channel.precision = 1e-2;
     assert_int_equal(stair_model_create(context, "attention:layers=2,tokens=2,rank=1+2", &model), STAIR_OK);
     average(model, &rule, q, first, 1, &nodes);
@@ -266,8 +275,8 @@ static void averages_agree_with_the_channel(void **state)
         assert_true(error < 0.03 * fabs(nodes.mean[k]));
         assert_close(nodes.mean[k], channel.mean[k], 4 * error);
     }
-    stair_outer_destroy(&nodes);
-    stair_outer_destroy(&channel);
+    stair_average_destroy(&nodes);
+    stair_average_destroy(&channel);
     stair_model_destroy(&model);
 }
 

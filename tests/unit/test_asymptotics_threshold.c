@@ -4,8 +4,8 @@
 #include "assert_close.h"
 #include "stair.h"
 
-#include "asymptotics/denoiser.h"
-#include "asymptotics/label_grid.h"
+#include "posterior/denoiser.h"
+#include "average/average.h"
 #include "asymptotics/perfect.h"
 #include "core/rng.h"
 
@@ -26,6 +26,13 @@ static int close_context(void **state)
     (void)state;
     stair_context_destroy(&context);
     return 0;
+}
+
+static const stair_structure *structure_of(const stair_model *model)
+{
+    const stair_structure *structure;
+    assert_int_equal(stair_structure_find(context, model, &structure), STAIR_OK);
+    return structure;
 }
 
 static int steps_of(const char *spec, int most, double precision, stair_step *list)
@@ -72,10 +79,10 @@ static void compare_posteriors(const stair_model *model, const double *v, bool f
         STAIR_OK);
     stair_denoiser denoiser;
     stair_denoised nodes = {.logz = logz3, .g = g3, .dg = dg3, .error = error, .anchors = anchors};
-    assert_int_equal(
-        stair_denoiser_create(context, model, &options, cov, 1.5, follow ? 1 << 17 : 1 << 14, 1, &denoiser),
-        STAIR_OK);
-    assert_non_null(denoiser.hidden);
+    stair_denoiser_effort effort = {
+        .fineness = 1.5, .nodes = follow ? 1 << 17 : 1 << 14, .seed = 1, .channel = options};
+    assert_int_equal(stair_denoiser_create(context, structure_of(model), cov, &effort, &denoiser), STAIR_OK);
+    assert_ptr_equal(denoiser.rule, &stair_denoiser_one_row);
     assert_int_equal(
         stair_denoiser_evaluate(context, &denoiser, 0, SAMPLES, labels, omega, follow ? drawn : NULL, &nodes),
         STAIR_OK);
@@ -170,41 +177,42 @@ static void whole_staircase_of_two_layers(void **state)
 static void compare_averages(const char *spec, const double *overlap, int points, double nearness)
 {
     stair_model *model;
-    stair_outer grid, samples;
+    stair_average grid, samples;
     double q[9] = {0}, basis[9] = {0}, by_replicate[16];
-    stair_outer_rule rule = {.fineness = 0.9,
-                             .nodes = 2048,
-                             .points = (size_t)points,
-                             .replicates = 16,
-                             .widening = 1.2,
-                             .seed = 1,
-                             .channel = stair_channel_defaults()};
+    stair_average_effort rule = {.fineness = 0.9,
+                                 .nodes = 2048,
+                                 .points = (size_t)points,
+                                 .replicates = 16,
+                                 .widening = 1.2,
+                                 .seed = 1,
+                                 .channel = stair_channel_defaults()};
     assert_int_equal(stair_model_create(context, spec, &model), STAIR_OK);
+    const stair_structure *structure = structure_of(model);
     int p = model->info.indices, kernel = 0;
     for (int i = 0; i < p; i++) kernel += (q[i * (p + 1)] = overlap[i]) == 0;
     for (int i = 0, k = 0; i < p; i++)
         if (overlap[i] == 0) basis[i * kernel + k++] = 1;
     rule.channel.precision = 1e-2;
-    assert_int_equal(stair_outer_create(context, model, kernel, 16, &grid), STAIR_OK);
-    assert_int_equal(stair_outer_create(context, model, kernel, 16, &samples), STAIR_OK);
-    assert_true(stair_label_grid_fits(context, model, q));
-    assert_int_equal(stair_label_grid_evaluate(context, model, &rule, q, basis, &grid), STAIR_OK);
-    rule.sampled = true;
+    assert_int_equal(stair_average_create(context, structure, kernel, 16, &grid), STAIR_OK);
+    assert_int_equal(stair_average_create(context, structure, kernel, 16, &samples), STAIR_OK);
+    assert_ptr_equal(stair_average_rule_for(structure, &rule, q), &stair_average_label_grid);
+    assert_int_equal(stair_average_evaluate(context, structure, &rule, q, basis, &grid), STAIR_OK);
+    rule.rule = &stair_average_samples;
     rule.fineness = 0; /* posteriors by the channel */
-    assert_int_equal(stair_outer_evaluate(context, model, &rule, q, basis, &samples), STAIR_OK);
+    assert_int_equal(stair_average_evaluate(context, structure, &rule, q, basis, &samples), STAIR_OK);
     for (int k = 0; k < grid.count; k++) {
         int row = k < 1 ? 0 : k < 3 ? 1 : 2; /* of f, packed; the diagonal does not vanish */
         bool diagonal = k == (row + 1) * (row + 2) / 2 - 1;
         if (k < p * (p + 1) / 2 && (!diagonal || overlap[row] == 0)) continue;
         for (int r = 0; r < 16; r++) by_replicate[r] = samples.sample[r * samples.count + k];
-        double error = stair_outer_spread(&samples, by_replicate), own = 0;
+        double error = stair_average_spread(&samples, by_replicate), own = 0;
         for (int r = 0; r < grid.replicates; r++) by_replicate[r] = grid.sample[r * grid.count + k];
-        own = stair_outer_spread(&grid, by_replicate);
+        own = stair_average_spread(&grid, by_replicate);
         assert_close(grid.mean[k], samples.mean[k], 4 * hypot(error, own));
         assert_true(hypot(error, own) <= stair_student(16) * nearness * fabs(grid.mean[k]));
     }
-    stair_outer_destroy(&grid);
-    stair_outer_destroy(&samples);
+    stair_average_destroy(&grid);
+    stair_average_destroy(&samples);
     stair_model_destroy(&model);
 }
 
@@ -258,11 +266,9 @@ static void perfect_recovery_is_at_the_counting_bound(void **state)
                  {"attention:layers=1,rank=2,tokens=3", 5, 0.4}};
     for (int k = 0; k < 4; k++) {
         stair_model *model;
-        stair_symmetry symmetry;
         stair_perfect found;
         assert_int_equal(stair_model_create(context, known[k].spec, &model), STAIR_OK);
-        stair_symmetry_find(model, &symmetry);
-        assert_int_equal(stair_perfect_find(context, model, &symmetry, 256, 4, 1, &found), STAIR_OK);
+        assert_int_equal(stair_perfect_find(context, structure_of(model), 256, 4, 1, &found), STAIR_OK);
         assert_int_equal(found.equations, known[k].equations);
         assert_close(found.alpha, known[k].alpha, 1e-12);
         stair_model_destroy(&model);

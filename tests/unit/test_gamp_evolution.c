@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "assert_close.h"
-#include "asymptotics/expectation.h"
+#include "average/average.h"
 #include "core/matrix.h"
 #include "core/rng.h"
 #include "stair.h"

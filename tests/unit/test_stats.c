@@ -1,7 +1,7 @@
 /* Errors by the spread of replicates: three of them hold 99.7 %, however few values they come from. */
 #include "assert_close.h"
 
-#include "asymptotics/controls.h"
+#include "average/controls.h"
 #include "core/rng.h"
 #include "core/stats.h"
 

@@ -1,0 +1,30 @@
+/* Control variates: numbers of mean zero that are averaged beside the targets, and a regression on them.
+ *
+ * Samples come in replicates.  The coefficients that serve one replicate are those of all the others: then
+ * they know nothing of its samples, and its average stays free of bias. */
+#ifndef STAIR_AVERAGE_CONTROLS_H
+#define STAIR_AVERAGE_CONTROLS_H
+
+#include "core/context.h"
+
+typedef struct {
+    int targets, controls, replicates;
+    double *total; /* (replicates): samples */
+    double *sum;   /* (replicates, targets + controls) */
+    double
+        *size; /* (replicates, controls): sums of squares of the terms that a control is the difference of */
+    double *cross;       /* (replicates, controls, targets + controls) */
+    double *others;      /* what the other replicates have together: as the four above */
+    double *coefficient; /* (controls, targets), and room behind */
+} stair_controls;
+
+stair_status stair_controls_create(stair_context *context, int targets, int controls, int replicates,
+                                   stair_controls *c);
+void stair_controls_destroy(stair_controls *c);
+/* features: targets, then controls, then the size of the terms that cancel in each control. */
+void stair_controls_add(stair_controls *c, int replicate, const double *features);
+/* out (targets): averages (targets + controls) of a replicate with the part that the controls explain taken
+ * out. */
+void stair_controls_apply(stair_controls *c, int replicate, const double *averages, double *out);
+
+#endif

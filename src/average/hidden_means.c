@@ -1,0 +1,570 @@
+/* Given a label x and the mean omega of the last row, the posterior for hidden means nu_j is a sum over
+ * hidden nodes u_n
+ *
+ *   S_k(j) = sum_n K_n phi_k(n) A_n(j),   K_n = weight(u_n) N(+-T(u_n) x; omega, v),   A_n(j) = N(u_n; nu_j,
+ * V),
+ *
+ * with phi = 1, the residual of the last row and u: a matrix product.  K costs an exponential for every node
+ * that counts; A is one table for all labels; so a posterior comes at a few multiplications a node, in single
+ * precision.
+ *
+ * One hidden row of two tokens: equidistant nodes and equidistant means, exact beyond all powers once they
+ * resolve the posterior.  Replicates are interlaced.  More rows: nodes are two randomly shifted lattices, and
+ * the bias of order 1/nodes that a ratio of sums has is taken out as in one_row.c; means are a short lattice
+ * of its own random shift for every label, so that each label's average is free of bias and the errors of
+ * labels go down together. */
+#include "average/hidden_means.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "posterior/denoiser.h"
+#include "average/hidden_means_sums.h"
+#include "posterior/hidden_nodes.h"
+#include "model/last_row.h"
+#include "core/isa.h"
+#include "core/matrix.h"
+#include "core/parallel.h"
+#include "core/qmc.h"
+#include "core/rng.h"
+
+#define REACH             5.0   /* standard deviations that nodes cover */
+#define MEAN_REACH        4.5   /* and means */
+#define PRIOR_STEP        0.9   /* of nodes, in units of the hidden standard deviation, per fineness */
+#define WIDTH_STEP        1.15  /* and of the width sqrt(v) / |dw/du| */
+#define MEAN_STEP         0.65  /* of means, in units of sqrt(q V) */
+#define WIDER             1.2   /* than its distribution: second moments have long tails */
+#define SETS              16    /* of random nodes, so that their errors go down together as well */
+#define MOST_FLIPS        4     /* signs of rows; lattices have that of all rows together already */
+#define NEGLIGIBLE        14.0f /* exponents that far below the largest do not count, */
+#define RANDOM_NEGLIGIBLE 10.0f /* and beside the noise of random nodes */
+#define MOST_TABLE        ((size_t)16 << 20) /* floats of A */
+#define LEAST_LAST        2.5e-3             /* v of the last row below which nodes and labels are too many */
+#define LEAST_RANDOM      5e-3  /* or random nodes near enough to the label too few: samples are cheaper */
+#define LEAST_HIDDEN      0.1   /* v of a hidden row below which few random nodes would be near its mean */
+#define LESS              0.95  /* of the fineness, until the table is not too large: the error shows it */
+#define FAR               1e-6f /* A below does not count */
+#define HALVES            STAIR_HIDDEN_HALVES
+#define LABELS            16 /* of one piece of work */
+#define CELLS             (STAIR_MAX_INDICES * STAIR_MAX_TOKENS)
+
+STAIR_HOT_TABLE(float, stair_means_exponents,
+                (const stair_means_nodes *nodes, const stair_means_label *label, float *exponent));
+STAIR_HOT_TABLE(size_t, stair_means_select,
+                (size_t count, const float *exponent, float least, uint32_t *list));
+STAIR_HOT_TABLE(void, stair_means_carry,
+                (const stair_means_shape *shape, const stair_means_nodes *nodes,
+                 const stair_means_label *label, float top, size_t n, const uint32_t *list, float *carried));
+STAIR_HOT_TABLE(void, stair_means_priors,
+                (int dims, const int *axis, const float *base, size_t means, const float *omega,
+                 const float *constant, const stair_means_nodes *nodes, size_t n, const uint32_t *list,
+                 float *prior));
+STAIR_HOT_TABLE(size_t, stair_means_near,
+                (size_t n, const uint32_t *list, const uint8_t *near, uint32_t *places));
+STAIR_HOT_TABLE(void, stair_means_product,
+                (int sums, size_t n, const uint32_t *places, const uint32_t *list, const float *carried,
+                 const float *prior, float *out));
+
+struct stair_hidden_means {
+    int p, dim, halves;
+    bool random;                        /* nodes and means are lattices */
+    double variance[STAIR_MAX_INDICES]; /* of each row, prenoise included */
+    double q[STAIR_MAX_INDICES];
+    double steepest;
+    uint64_t seed;
+    stair_means_shape shape;
+    int sets;                      /* of nodes; each label has one of them */
+    stair_means_nodes nodes[SETS]; /* of both halves, one after the other */
+    size_t half;                   /* nodes of the first */
+    float *node_memory;
+    float *base[SETS];               /* (nodes): the part of log A that is the node's alone */
+    int dims, axis[STAIR_MEANS_DIM]; /* coordinates of hidden rows with overlap */
+    int flips;                       /* signs of these rows that each random node stands for */
+    int flipped[STAIR_MEANS_SUMS];   /* the bit of a flip that turns the sign of each sum, or 0 */
+    size_t means, room;              /* and rounded up to whole spans */
+    double *mean;                    /* (dims, room) */
+    double *share;                   /* (room): zero beyond `means` */
+    float *table;                    /* not random: A (room / span, nodes, span) */
+    uint8_t *near;                   /* (room / span, nodes): whether A counts for some mean of the span */
+};
+
+/* ---- where it fits ---------------------------------------------------------------------------- */
+
+/* Two hidden tokens: about how many entries the table of A has at the least fineness that is trusted. */
+static double table_estimate(double hidden, double last)
+{
+    double node = fmin(PRIOR_STEP * PRIOR_STEP * hidden, WIDTH_STEP * WIDTH_STEP * last),
+           mean = MEAN_STEP * MEAN_STEP * hidden;
+    return M_PI * REACH * REACH / node * 0.5 * M_PI * MEAN_REACH * MEAN_REACH / mean;
+}
+
+bool stair_hidden_means_fit(const stair_structure *structure, const double *q)
+{
+    const stair_model *model = structure->model;
+    int p = model->info.indices, dim = 2 * (p - 1);
+    bool known = false;
+    if (model->info.tokens != 2 || p < 2 || dim > STAIR_MEANS_DIM) return false;
+    if (!stair_matrix_is_diagonal(p, q)) return false;
+    double last = 1 - q[p * p - 1] + model->info.prenoise, hidden = 1;
+    for (int i = 0; i < p - 1; i++) {
+        known |= q[i * (p + 1)] > 0;
+        hidden = fmin(hidden, 1 - q[i * (p + 1)] + model->info.prenoise);
+    }
+    bool few = structure->many_hidden ? last > LEAST_RANDOM && hidden > LEAST_HIDDEN
+                                      : known && table_estimate(hidden, last) < (double)MOST_TABLE / 2;
+    return q[p * p - 1] > 0 && last > LEAST_LAST && few && structure->last_row;
+}
+
+/* ---- nodes ------------------------------------------------------------------------------------ */
+
+static stair_status reserve_nodes(stair_context *context, stair_hidden_means *h, int sets, size_t count)
+{
+    size_t arrays = (size_t)(1 + 4 + h->dim + 1);
+    count = (count + STAIR_MEANS_SPAN - 1) / STAIR_MEANS_SPAN * STAIR_MEANS_SPAN;
+    h->sets = sets;
+    float *at = h->node_memory = calloc((size_t)sets * count * arrays, sizeof(float));
+    if (!at) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+    for (int k = 0; k < sets; k++, at += count) {
+        stair_means_nodes *nodes = &h->nodes[k];
+        nodes->count = count;
+        nodes->log_weight = at;
+        for (size_t i = 0; i < count; i++) at[i] = -1e30f;
+        for (int c = 0; c < 4; c++) nodes->t[c] = at += count;
+        for (int c = 0; c < h->dim; c++) nodes->u[c] = at += count;
+        h->base[k] = at += count;
+    }
+    return STAIR_OK;
+}
+
+/* T and weights of the nodes [first, first + n), which have their u. */
+static void map_nodes(const stair_last_row *last, size_t first, size_t n, double log_measure,
+                      stair_means_nodes *nodes)
+{
+    double u[STAIR_MEANS_DIM * STAIR_BLOCK], t[4 * STAIR_BLOCK], weight[STAIR_BLOCK];
+    for (size_t i = 0; i < n; i += STAIR_BLOCK) {
+        size_t few = n - i < STAIR_BLOCK ? n - i : STAIR_BLOCK;
+        for (size_t c = 0; c < (size_t)last->dim; c++)
+            for (size_t k = 0; k < STAIR_BLOCK; k++)
+                u[c * STAIR_BLOCK + k] = (double)nodes->u[c][first + i + (k < few ? k : 0)];
+        stair_last_row_map(last, STAIR_BLOCK, u, t, weight);
+        for (size_t k = 0; k < few; k++) {
+            nodes->log_weight[first + i + k] = (float)(log(weight[k]) + log_measure);
+            for (size_t c = 0; c < 4; c++) nodes->t[c][first + i + k] = (float)t[c * STAIR_BLOCK + k];
+        }
+    }
+}
+
+/* of nodes; |dw/du| is in units of the hidden standard deviation */
+static double node_step(const stair_hidden_means *h, double slope)
+{
+    double width = sqrt(h->variance[h->p - 1]) / slope;
+    return fmin(PRIOR_STEP, WIDTH_STEP * width) * sqrt(h->variance[0]);
+}
+
+static double mean_step(const stair_hidden_means *h)
+{
+    return MEAN_STEP * sqrt(h->q[0] * h->variance[0] / (h->q[0] + h->variance[0]));
+}
+
+static size_t table_size(const stair_hidden_means *h, double slope, double fineness)
+{
+    return stair_hidden_disc(REACH * sqrt(h->q[0] + h->variance[0]), node_step(h, slope) / fineness, 0, false,
+                             0, NULL, NULL, NULL) *
+           stair_hidden_disc(MEAN_REACH * sqrt(h->q[0]), mean_step(h) / fineness, 0, true, 0, NULL, NULL,
+                             NULL);
+}
+
+static stair_status make_plane(stair_context *context, stair_hidden_means *h, const stair_last_row *last,
+                               double slope, double fineness, double offset)
+{
+    double step = node_step(h, slope) / fineness, radius = REACH * sqrt(h->q[0] + h->variance[0]);
+    size_t n = stair_hidden_disc(radius, step, offset, false, 0, NULL, NULL, NULL);
+    double *room = malloc(3 * n * sizeof(double));
+    if (!room) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+    stair_hidden_disc(radius, step, offset, false, n, room, room + n, room + 2 * n);
+    stair_status status = reserve_nodes(context, h, 1, n);
+    for (size_t i = 0; i < n && status == STAIR_OK; i++) {
+        h->nodes[0].u[0][i] = (float)room[i];
+        h->nodes[0].u[1][i] = (float)room[n + i];
+    }
+    free(room);
+    if (status == STAIR_OK)
+        map_nodes(last, 0, n, 2 * log(step) - log(2 * M_PI * h->variance[0]), &h->nodes[0]);
+    h->half = h->nodes[0].count;
+    return status;
+}
+
+/* u from N(0, 1 + prenoise), widened, for every row; A corrects for that and for the prior that a mean
+ * leaves. */
+static void make_lattice(stair_hidden_means *h, const stair_last_row *last, int set, size_t half,
+                         size_t nodes)
+{
+    double shift[STAIR_MEANS_DIM], x[STAIR_MEANS_DIM];
+    stair_rng_uniforms(h->seed + 77, STAIR_RNG_SHIFT, HALVES * (uint64_t)set + half, h->dim, shift);
+    for (size_t i = half * nodes; i < (half + 1) * nodes; i++) {
+        stair_qmc_point(h->dim, nodes, i - half * nodes, shift, x);
+        for (int c = 0; c < h->dim; c++) {
+            double v = h->variance[c / 2], wide = (h->q[c / 2] + v) * WIDER * WIDER,
+                   u = sqrt(wide) * stair_qmc_normal(x[c]);
+            h->nodes[set].u[c][i] = (float)u;
+            h->base[set][i] += (float)(0.5 * u * u * (1 / wide - 1 / v) + 0.5 * log(wide / v));
+        }
+    }
+    map_nodes(last, half * nodes, nodes, -log((double)nodes), &h->nodes[set]);
+}
+
+static stair_status make_lattices(stair_context *context, stair_hidden_means *h, const stair_last_row *last,
+                                  size_t nodes)
+{
+    STAIR_TRY(reserve_nodes(context, h, SETS, HALVES * nodes));
+    h->half = nodes;
+    for (int set = 0; set < SETS; set++)
+        for (size_t half = 0; half < HALVES; half++) make_lattice(h, last, set, half, nodes);
+    return STAIR_OK;
+}
+
+/* ---- means of the hidden rows ----------------------------------------------------------------- */
+
+static stair_status reserve_means(stair_context *context, stair_hidden_means *h, size_t means)
+{
+    h->means = means;
+    h->room = (means + STAIR_MEANS_SPAN - 1) / STAIR_MEANS_SPAN * STAIR_MEANS_SPAN;
+    h->mean = calloc((size_t)(h->dims + 1) * h->room, sizeof(double));
+    if (!h->mean) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+    h->share = h->mean + (size_t)h->dims * h->room;
+    return STAIR_OK;
+}
+
+static stair_status fill_table(stair_context *context, stair_hidden_means *h)
+{
+    size_t count = h->nodes[0].count, size = count * h->room;
+    double inverse = 0.5 / h->variance[0];
+    float *at = h->table = malloc(size * sizeof(float));
+    uint8_t *near = h->near = malloc(size / STAIR_MEANS_SPAN);
+    if (!at || !near) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+    for (size_t j = 0; j < h->room; j += STAIR_MEANS_SPAN)
+        for (size_t i = 0; i < count; i++, near++) {
+            *near = 0;
+            for (size_t k = 0; k < STAIR_MEANS_SPAN; k++, at++) {
+                double a = (double)h->nodes[0].u[0][i] - h->mean[j + k],
+                       b = (double)h->nodes[0].u[1][i] - h->mean[h->room + j + k];
+                *at = j + k < h->means ? (float)exp(-inverse * (a * a + b * b)) : 0;
+                *near |= *at > FAR;
+            }
+        }
+    return STAIR_OK;
+}
+
+static stair_status make_means(stair_context *context, stair_hidden_means *h, double fineness, double offset)
+{
+    double q = h->q[0], step = mean_step(h) / fineness, radius = MEAN_REACH * sqrt(q);
+    STAIR_TRY(reserve_means(context, h, stair_hidden_disc(radius, step, offset, true, 0, NULL, NULL, NULL)));
+    double *x = h->mean, *y = h->mean + h->room;
+    stair_hidden_disc(radius, step, offset, true, h->means, x, y, h->share);
+    for (size_t j = 0; j < h->means; j++)
+        h->share[j] *= exp(-0.5 * (x[j] * x[j] + y[j] * y[j]) / q) / (2 * M_PI * q);
+    return fill_table(context, h);
+}
+
+static stair_status make_few_means(stair_context *context, stair_hidden_means *h)
+{
+    STAIR_TRY(reserve_means(context, h, h->dims ? (size_t)(STAIR_MEANS_SPAN / h->flips) : 1));
+    for (size_t j = 0; j < h->means; j++) h->share[j] = 1.0 / (double)h->means;
+    return STAIR_OK;
+}
+
+/* The lattice of means of one label: mean (dims, room), and for A in the units of stair_means_priors. Returns
+ * which nodes go with it. */
+static int shift_means(const stair_hidden_means *h, uint64_t key, double *mean, float *scaled,
+                       float *constant)
+{
+    double shift[STAIR_MEANS_DIM + 1], x[STAIR_MEANS_DIM];
+    stair_rng_uniforms(h->seed + 78, STAIR_RNG_SHIFT, key, h->dims + 1, shift);
+    for (size_t j = 0; j < h->room; j++) {
+        double square = 0;
+        if (h->dims) stair_qmc_even_point(h->dims, h->means, j % h->means, shift, x);
+        for (int d = 0; d < h->dims; d++) {
+            int row = h->axis[d] / 2;
+            double value = sqrt(h->q[row]) * stair_qmc_normal(x[d]);
+            bool turned = (int)(j / h->means) % h->flips >> d / 2 & 1;
+            mean[(size_t)d * h->room + j] = value;
+            scaled[(size_t)d * h->room + j] = (float)((turned ? -value : value) / h->variance[row]);
+            square += value * value / h->variance[row];
+        }
+        constant[j] = (float)(-0.5 * square);
+    }
+    return (int)(shift[h->dims] * h->sets);
+}
+
+/* ---- making ----------------------------------------------------------------------------------- */
+
+static void set_shape(stair_hidden_means *h)
+{
+    h->shape = (stair_means_shape){.dim = h->dim, .sums = 3};
+    for (int row = 0; row < h->p - 1; row++) {
+        h->shape.known[row] = h->q[row] > 0;
+        for (int t = 0; t < 2 && h->shape.known[row]; t++) {
+            h->flipped[h->shape.sums + t] = 1 << h->dims / 2;
+            h->axis[h->dims++] = 2 * row + t;
+        }
+        h->shape.sums += h->shape.known[row] ? 2 : 3;
+    }
+    for (h->flips = 1; h->random && h->flips < MOST_FLIPS && 2 * h->flips < 1 << h->dims / 2;) h->flips *= 2;
+}
+
+static stair_status build(stair_context *context, const stair_model *model, stair_hidden_means *h,
+                          double fineness, size_t nodes, int replicate)
+{
+    stair_last_row last;
+    double slope, offset = 0.5 * (replicate % 2);
+    STAIR_TRY(stair_last_row_open(context, model, &last));
+    stair_last_row_slopes(&last, h->variance, &slope, &h->steepest);
+    while (!h->random && table_size(h, slope, fineness) > MOST_TABLE) fineness *= LESS;
+    stair_status status = h->random ? make_lattices(context, h, &last, nodes)
+                                    : make_plane(context, h, &last, slope, fineness, offset);
+    stair_last_row_close(&last);
+    if (status != STAIR_OK) return status;
+    return h->random ? make_few_means(context, h) : make_means(context, h, fineness, offset);
+}
+
+stair_status stair_hidden_means_create(stair_context *context, const stair_structure *structure,
+                                       const double *q, double fineness, size_t nodes, uint64_t seed,
+                                       int replicate, stair_hidden_means **means)
+{
+    const stair_model *model = structure->model;
+    int p = model->info.indices;
+    stair_hidden_means *h = *means = calloc(1, sizeof *h);
+    if (!h) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+    *h = (stair_hidden_means){.p = p, .dim = 2 * (p - 1), .seed = seed + 1000 * (uint64_t)replicate};
+    for (int i = 0; i < p; i++) {
+        h->q[i] = q[i * (p + 1)];
+        h->variance[i] = 1 - h->q[i] + model->info.prenoise;
+    }
+    h->random = structure->many_hidden;
+    h->halves = h->random ? HALVES : 1;
+    set_shape(h);
+    stair_status status = build(context, model, h, fineness, nodes, replicate);
+    if (status != STAIR_OK) stair_hidden_means_destroy(means);
+    return status;
+}
+
+void stair_hidden_means_destroy(stair_hidden_means **means)
+{
+    if (!*means) return;
+    free((*means)->node_memory);
+    free((*means)->mean);
+    free((*means)->table);
+    free((*means)->near);
+    free(*means);
+    *means = NULL;
+}
+
+double stair_hidden_means_steepest(const stair_hidden_means *h)
+{
+    return h->steepest;
+}
+
+/* ---- labels ----------------------------------------------------------------------------------- */
+
+typedef struct {
+    double *mean;     /* (dims, room) of this label */
+    double *dg;       /* (PM, PM): zero but for rows without overlap */
+    double *features; /* (count) */
+    float *exponent, *carried, *prior, *scaled, *constant,
+        *sums; /* sums: (halves, room / span, sums, span) */
+    uint32_t *list, *places;
+} means_room;
+
+typedef struct {
+    const stair_hidden_means *means;
+    const stair_average *outer;
+    const stair_subspace *rest;
+    size_t n;
+    const double *anchors, *omega;
+    const uint64_t *keys;
+    stair_mean_values *values;
+    means_room *room; /* per thread */
+} means_job;
+
+/* The sums of one label for all hidden means; the logarithm of their common factor is returned. */
+static double add_up(const stair_hidden_means *h, const means_job *job, size_t i, means_room *room)
+{
+    int isa = stair_isa(), sums = h->shape.sums;
+    double v = h->variance[h->p - 1];
+    stair_means_label label = {.x = {(float)job->anchors[2 * i], (float)job->anchors[2 * i + 1]},
+                               .omega = {(float)job->omega[2 * i], (float)job->omega[2 * i + 1]},
+                               .half_inverse = (float)(0.5 / v)};
+    int set = h->random ? shift_means(h, job->keys[i], room->mean, room->scaled, room->constant) : 0;
+    const stair_means_nodes *nodes = &h->nodes[set];
+    float top = stair_means_exponents_table[isa](nodes, &label, room->exponent);
+    for (int half = 0; half < h->halves; half++) {
+        size_t from = half ? h->half : 0, count = half ? nodes->count - h->half : h->half;
+        size_t n = stair_means_select_table[isa](
+            count, room->exponent + from, top - (h->random ? RANDOM_NEGLIGIBLE : NEGLIGIBLE), room->list);
+        for (size_t k = 0; k < n; k++) room->list[k] += (uint32_t)from;
+        stair_means_carry_table[isa](&h->shape, nodes, &label, top, n, room->list, room->carried);
+        if (h->random)
+            stair_means_priors_table[isa](h->dims, h->axis, h->base[set], h->room, room->scaled,
+                                          room->constant, nodes, n, room->list, room->prior);
+        for (size_t j = 0; j < h->room; j += STAIR_MEANS_SPAN) {
+            float *out = room->sums + ((size_t)half * h->room + j) * (size_t)sums;
+            if (h->random) {
+                stair_means_product_table[isa](sums, n, NULL, NULL, room->carried, room->prior + j * n, out);
+                continue;
+            }
+            size_t few = stair_means_near_table[isa](
+                n, room->list, h->near + j / STAIR_MEANS_SPAN * nodes->count, room->places);
+            stair_means_product_table[isa](sums, few, room->places, room->list, room->carried,
+                                           h->table + j * nodes->count, out);
+        }
+    }
+    return (double)top - log(2 * M_PI * v) + log(0.5);
+}
+
+/* g (PM) and, of rows without overlap, dg (PM, PM) of hidden mean j from its sums; false where there are
+ * none. */
+static bool finish(const stair_hidden_means *h, const double *sums, const double *mean, size_t j, double *g,
+                   double *dg)
+{
+    int pm = 2 * h->p, at = 1;
+    double v = h->variance[h->p - 1];
+    if (!(sums[0] > 1e-30)) return false;
+    for (int t = 0; t < 2; t++) g[2 * (h->p - 1) + t] = sums[at++] / sums[0] / v;
+    for (int row = 0, d = 0; row < h->p - 1; row++) {
+        double w = h->variance[row];
+        if (h->shape.known[row]) {
+            for (int t = 0; t < 2; t++, d++)
+                g[2 * row + t] = (sums[at++] / sums[0] - mean[(size_t)d * h->room + j]) / w;
+            continue;
+        }
+        double *block = dg + 2 * row * (pm + 1);
+        g[2 * row] = g[2 * row + 1] = 0;
+        block[0] = sums[at++] / sums[0] / (w * w) - 1 / w;
+        block[1] = block[pm] = sums[at++] / sums[0] / (w * w);
+        block[pm + 1] = sums[at++] / sums[0] / (w * w) - 1 / w;
+    }
+    return true;
+}
+
+/* Adds hidden mean j with weight `share` of the density; part 0: both halves. */
+static void add_mean(const means_job *job, size_t i, size_t j, const double *mean, double share, int part,
+                     const double *sums, double log_factor, means_room *room)
+{
+    const stair_hidden_means *h = job->means;
+    double g[CELLS], strength = 1;
+    if (!finish(h, sums, mean, j, g, room->dg)) return;
+    double mass = share * sums[0], correct = stair_part_share(h->random, part);
+    for (int c = 0; c < 2 * h->p; c++) strength += g[c] * g[c] * h->variance[c / 2];
+    stair_average_features(job->outer, job->rest, 2, log(sums[0]) + log_factor, g, room->dg, room->features);
+    job->values->mass[i] += correct * mass;
+    if (part == 0) job->values->counts[i] += mass * strength;
+    job->values->bias[i] += (correct - (part == 0)) * mass * strength;
+    double *total = job->values->features + i * (size_t)job->outer->count;
+    for (int c = 0; c < job->outer->count; c++) total[c] += correct * mass * room->features[c];
+}
+
+/* The sums of hidden mean j: T(u) is even in every row, so a node with rows turned and the mean as it is are
+ * the node as it is and the mean turned. */
+static void read_sums(const stair_hidden_means *h, const means_room *room, int half, size_t j, double *total)
+{
+    for (int s = 0; s < h->shape.sums; s++) {
+        total[s] = 0;
+        for (int flip = 0; flip < h->flips; flip++) {
+            size_t at = j + (size_t)flip * h->means, span = at / STAIR_MEANS_SPAN * STAIR_MEANS_SPAN;
+            double sum = (double)room->sums[((size_t)half * h->room + span) * (size_t)h->shape.sums +
+                                            (size_t)s * STAIR_MEANS_SPAN + at % STAIR_MEANS_SPAN];
+            total[s] += (flip & h->flipped[s] ? -sum : sum) / h->flips;
+        }
+    }
+}
+
+static void one_label(const means_job *job, size_t i, means_room *room)
+{
+    const stair_hidden_means *h = job->means;
+    int sums = h->shape.sums, count = job->outer->count;
+    const double *mean = h->random ? room->mean : h->mean;
+    double total[3][STAIR_MEANS_SUMS];
+    double log_factor = add_up(h, job, i, room), factor = exp(log_factor);
+    job->values->mass[i] = job->values->counts[i] = job->values->bias[i] = 0;
+    memset(job->values->features + i * (size_t)count, 0, sizeof(double) * (size_t)count);
+    for (size_t j = 0; j < h->means; j++) {
+        for (int half = 0; half < h->halves; half++) read_sums(h, room, half, j, total[1 + half]);
+        if (!h->random) {
+            add_mean(job, i, j, mean, h->share[j] * factor, 0, total[1], log_factor, room);
+            continue;
+        }
+        for (int s = 0; s < sums; s++) total[0][s] = 0.5 * (total[1][s] + total[2][s]);
+        for (int part = 0; part <= HALVES; part++)
+            add_mean(job, i, j, mean, h->share[j] * factor, part, total[part], log_factor, room);
+    }
+}
+
+static stair_status label_block(void *user, size_t block, int thread, stair_context *local)
+{
+    const means_job *job = user;
+    (void)local;
+    for (size_t i = block * LABELS; i < (block + 1) * LABELS && i < job->n; i++)
+        one_label(job, i, &job->room[thread]);
+    return STAIR_OK;
+}
+
+static void free_rooms(int width, means_room *room)
+{
+    for (int t = 0; room && t < width; t++) {
+        free(room[t].mean);
+        free(room[t].dg);
+        free(room[t].exponent);
+        free(room[t].list);
+    }
+    free(room);
+}
+
+static means_room *make_rooms(const stair_hidden_means *h, int width, size_t numbers)
+{
+    size_t count = h->nodes[0].count, sums = (size_t)h->shape.sums, dims = (size_t)h->dims,
+           pm = 2 * (size_t)h->p;
+    means_room *room = calloc((size_t)width, sizeof *room);
+    for (int t = 0; room && t < width; t++) {
+        room[t].mean = malloc((dims + 1) * h->room * sizeof(double));
+        room[t].dg = calloc(pm * pm + numbers, sizeof(double));
+        room[t].exponent =
+            malloc((count * (1 + sums + (h->random ? h->room : 0)) + h->room * (1 + dims + HALVES * sums)) *
+                   sizeof(float));
+        room[t].list = malloc(2 * (count + STAIR_MEANS_SPAN) * sizeof(uint32_t));
+        if (!room[t].mean || !room[t].dg || !room[t].exponent || !room[t].list) {
+            free_rooms(width, room);
+            return NULL;
+        }
+        room[t].places = room[t].list + count + STAIR_MEANS_SPAN;
+        room[t].features = room[t].dg + pm * pm;
+        room[t].carried = room[t].exponent + count;
+        room[t].constant = room[t].carried + count * sums;
+        room[t].scaled = room[t].constant + h->room;
+        room[t].sums = room[t].scaled + dims * h->room;
+        room[t].prior = room[t].sums + HALVES * sums * h->room;
+    }
+    return room;
+}
+
+stair_status stair_hidden_means_evaluate(stair_context *context, const stair_hidden_means *means,
+                                         const stair_average *outer, const stair_subspace *rest, size_t n,
+                                         const double *anchors, const double *omega, const uint64_t *keys,
+                                         stair_mean_values *values)
+{
+    size_t blocks = (n + LABELS - 1) / LABELS;
+    int width = stair_parallel_width(context, blocks);
+    means_job job = {.means = means,
+                     .outer = outer,
+                     .rest = rest,
+                     .n = n,
+                     .anchors = anchors,
+                     .omega = omega,
+                     .keys = keys,
+                     .values = values,
+                     .room = make_rooms(means, width, (size_t)outer->count)};
+    if (!job.room) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+    stair_status status = stair_parallel(context, blocks, label_block, &job);
+    free_rooms(width, job.room);
+    return status;
+}

@@ -1,0 +1,479 @@
+/* E[phi] by quadrature over prior means and labels, without random numbers.
+ *
+ * Labels in a plane: one last row of two tokens, w.  Fix the hidden rows at an anchor u0 and let w vary: y =
+ * g(u0, w) covers all labels, and dw = weight(u0; y) mu(dy), where mu is the measure in which the channel
+ * states its density exp(log Z_out).  With overlap q on the last row alone and omega = sqrt(q) xi its mean,
+ *
+ *   E[phi] = integral dxi N(xi) integral dw  exp(log Z_out(y; omega)) / weight(u0; y)  phi(y, omega).
+ *
+ * Labels: an analytic integrand of width sqrt(v) that decays like a Gaussian, so equidistant nodes converge
+ * faster than any power of the step (Trefethen and Weideman, SIAM Review 56, 2014).  They are visited from a
+ * few labels that do occur outwards, as long as they count.  Means: phi changes over |xi| ~ sqrt(v/q), where
+ * tokens are told apart less well than their noise and where h and -h are confused, and is smooth beyond; sum
+ * and difference of the tokens are delta sinh(t), t equidistant.  phi does not change under omega -> -omega
+ * (even models) nor when the tokens change places: a quarter of the plane is enough.
+ *
+ * Where something is known of the hidden rows as well, phi is its average over their means (hidden_means.c),
+ * which has the same symmetries.
+ *
+ * Replicates are interlaced grids; where hidden nodes are random each has its own.  The mass found must be 1.
+ */
+#include "average/average.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "posterior/denoiser.h"
+#include "average/hidden_means.h"
+#include "model/last_row.h"
+#include "average/node_set.h"
+#include "core/rng.h"
+
+#define MEAN_STEP     0.33 /* of t, per fineness */
+#define LABEL_STEP    1.7  /* in units of the width sqrt(v) / steepest, per fineness */
+#define STEEPEST      2.0  /* where the channel answers and nothing is known of it */
+#define MOST_FINENESS 1.6  /* of the hidden nodes: errors of 1e-9 */
+#define NOISY_FINENESS                                                                                       \
+    0.65 /* of labels where hidden nodes are random: finer grids drown in their noise, but not what is cut   \
+          */
+#define LEAST_NODES 1024
+#define FEWER_NODES 8   /* times fewer nodes do where labels have different ones, */
+#define FLAT_NODES  4   /* and where nothing is known of the hidden rows */
+#define BEND        2.5 /* delta in units of sqrt(v/q) */
+#define MOST_BEND   1.0
+#define MOST_MEAN   8.0  /* standard deviations */
+#define CUT         1e-5 /* nodes below this times the error of the fineness do not count */
+#define TURN        0.3  /* of the grid, so that no node has two tokens tied */
+#define SEEDS       7    /* labels from which a grid is visited */
+#define CELLS       (STAIR_MAX_INDICES * STAIR_MAX_TOKENS)
+
+typedef struct {
+    const stair_model *model;
+    const stair_structure *structure;
+    const stair_average_effort *effort;
+    stair_average *out;
+    stair_subspace rest;
+    int p, m;
+    const double *overlap;
+    double cov[STAIR_MAX_INDICES * STAIR_MAX_INDICES];
+    double q, v;          /* of the last row, prenoise in v */
+    double anchor[CELLS]; /* hidden rows */
+    stair_fibre fibre;
+    stair_denoiser denoiser;
+    bool known;                 /* something is known of the hidden rows too, or they are many: */
+    stair_hidden_means *hidden; /* all their means at once, instead of the denoiser */
+    double fineness, mean_step, label_step, mean_offset, label_offset, turn, cut;
+    size_t means;
+    double *mean, *share; /* (means, P, 2), (means) */
+    stair_node_set nodes;
+    size_t capacity;
+    double *z, *labels, *omega, *memory; /* a generation of nodes */
+    uint64_t *keys;
+    stair_denoised moments;
+    stair_mean_values values;                       /* of each node, in units of weight(u0) */
+    double *features, *row, mass, correction, size; /* sums of one grid */
+} grid_job;
+
+/* ---- where it fits ---------------------------------------------------------------------------- */
+
+static stair_status open_at(stair_context *context, const stair_model *model, const double *z,
+                            stair_fibre *fibre)
+{
+    double label[STAIR_MAX_LABEL], omega[CELLS] = {0};
+    model->ops->forward(model, z, NULL, label);
+    return stair_fibre_open(context, label, omega, fibre);
+}
+
+static bool is_last_alone(int p, const double *q)
+{
+    for (int i = 0; i < p * p - 1; i++)
+        if (q[i] != 0) return false;
+    return true;
+}
+
+/* One last row of two tokens is all that the label fixes; without hidden rows a posterior costs next to
+ * nothing, and samples do. */
+static bool plane_fits(const stair_structure *s, const double *q)
+{
+    int p = s->model->info.indices;
+    return s->model->info.tokens == 2 && p <= STAIR_MOST_KERNEL && is_last_alone(p, q) && s->even &&
+           s->model->ops->permute && s->dim > 0 && s->dim == 2 * s->free_rows && s->charts == 1 &&
+           s->mirrored && s->free_rows == p - 1;
+}
+
+static bool fits(const stair_structure *structure, const stair_average_effort *effort, const double *q)
+{
+    (void)effort;
+    return stair_hidden_means_fit(structure, q) || plane_fits(structure, q);
+}
+
+/* ---- nodes ------------------------------------------------------------------------------------ */
+
+/* Sum and difference of the tokens to the last row of mean n. */
+static void set_last_mean(grid_job *job, size_t n, double sum, double difference)
+{
+    double *last = job->mean + n * (size_t)(job->p * 2) + (size_t)(job->p - 1) * 2;
+    last[0] = sqrt(job->q) * M_SQRT1_2 * (sum + difference);
+    last[1] = sqrt(job->q) * M_SQRT1_2 * (sum - difference);
+}
+
+/* The product grid, one quarter of the plane. */
+static size_t place_means(grid_job *job, bool write)
+{
+    double bend = fmin(MOST_BEND, BEND * sqrt(job->v / job->q)), step = job->mean_step,
+           offset = job->mean_offset;
+    size_t n = 0;
+    for (int i = 0;; i++) {
+        double ti = (i + offset) * step, sum = bend * sinh(ti);
+        if (sum > MOST_MEAN) return n;
+        for (int j = 0;; j++) {
+            double tj = (j + offset) * step, difference = bend * sinh(tj);
+            double share = bend * bend * cosh(ti) * cosh(tj) * step * step / (2 * M_PI) *
+                           exp(-0.5 * (sum * sum + difference * difference)) * (ti > 0 ? 2 : 1) *
+                           (tj > 0 ? 2 : 1);
+            if (difference > MOST_MEAN || share < 10 * job->cut) break;
+            if (write) {
+                set_last_mean(job, n, sum, difference);
+                job->share[n] = share;
+            }
+            n++;
+        }
+    }
+}
+
+static stair_status make_means(stair_context *context, grid_job *job)
+{
+    size_t size = (size_t)(job->p * 2);
+    job->means = job->q > 0 ? place_means(job, false) : 1;
+    job->mean = calloc((size + 1) * job->means, sizeof(double));
+    if (!job->mean) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+    job->share = job->mean + size * job->means;
+    job->share[0] = 1;
+    if (job->q > 0) place_means(job, true);
+    return STAIR_OK;
+}
+
+static void label_of_node(const grid_job *job, const stair_node *node, double *w)
+{
+    double a = (node->i + job->label_offset) * job->label_step,
+           b = (node->j + job->label_offset) * job->label_step;
+    double c = cos(job->turn), s = sin(job->turn);
+    w[0] = a * c - b * s;
+    w[1] = a * s + b * c;
+}
+
+/* One of w and -w stands for both. */
+static stair_status add_node(stair_context *context, grid_job *job, int mean, int i, int j)
+{
+    int back = job->label_offset > 0 ? -1 : 0;
+    bool turned = i + job->label_offset < 0 || (i + job->label_offset == 0 && j < 0);
+    stair_node node = {.group = mean, .i = turned ? back - i : i, .j = turned ? back - j : j};
+    return stair_node_set_add(context, &job->nodes, &node);
+}
+
+/* The last row at the anchor for the label of the open fibre; its weight there is returned. */
+static double at_anchor(const grid_job *job, double *w)
+{
+    double u[2 * STAIR_MOST_KERNEL * STAIR_BLOCK], z[2 * STAIR_MOST_KERNEL * STAIR_BLOCK],
+        weight[STAIR_BLOCK];
+    for (int k = 0; k < job->fibre.dim; k++)
+        for (int i = 0; i < STAIR_BLOCK; i++) u[k * STAIR_BLOCK + i] = job->anchor[k];
+    stair_fibre_map(&job->fibre, 0, 1, u, z, weight);
+    for (int t = 0; t < 2; t++) w[t] = z[(size_t)(job->fibre.dim + t) * STAIR_BLOCK];
+    return weight[0];
+}
+
+/* Labels that do occur: hidden rows at a few random places, the last row close to its mean. */
+static stair_status seed_nodes(stair_context *context, grid_job *job)
+{
+    stair_context local = *context;
+    int hidden = (job->p - 1) * job->m;
+    double z[CELLS], w[2];
+    for (size_t n = 0; n < job->means; n++)
+        for (int s = 0; s < SEEDS; s++) {
+            const double *mean = job->mean + n * (size_t)(hidden + 2);
+            stair_rng_normals(7, STAIR_RNG_POINTS, (uint64_t)s, hidden, z);
+            for (int k = 0; k < hidden; k++)
+                if (!s) z[k] = job->anchor[k];
+            z[hidden] = mean[hidden] + 0.5 * sqrt(job->v);
+            z[hidden + 1] = mean[hidden + 1] - 0.4 * sqrt(job->v);
+            if (open_at(&local, job->model, z, &job->fibre) != STAIR_OK) continue;
+            at_anchor(job, w);
+            double a = w[0] * cos(job->turn) + w[1] * sin(job->turn),
+                   b = w[1] * cos(job->turn) - w[0] * sin(job->turn);
+            STAIR_TRY(add_node(context, job, (int)n, (int)lrint(a / job->label_step - job->label_offset),
+                               (int)lrint(b / job->label_step - job->label_offset)));
+        }
+    return STAIR_OK;
+}
+
+/* ---- sums ------------------------------------------------------------------------------------- */
+
+static stair_status reserve(stair_context *context, grid_job *job, size_t n)
+{
+    size_t pm = (size_t)(job->p * job->m), k = (size_t)job->model->info.label_size,
+           count = (size_t)job->out->count, parts = STAIR_PARTS_OF_RULE;
+    if (n <= job->capacity) return STAIR_OK;
+    free(job->memory);
+    free(job->keys);
+    job->capacity = 0;
+    n *= 2;
+    double *at = job->memory = malloc(
+        n * (2 * pm + k + 4 + count + 2 * (size_t)job->m + parts * (1 + pm + pm * pm)) * sizeof(double));
+    job->keys = malloc(n * sizeof *job->keys);
+    if (!at || !job->keys) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+    job->capacity = n;
+    job->z = at;
+    job->omega = job->z + n * pm;
+    job->labels = job->omega + n * pm;
+    job->moments.anchors = job->labels + n * k;
+    job->moments.error = job->moments.anchors + n * (size_t)job->m;
+    job->values.mass = job->moments.error + n;
+    job->values.counts = job->values.mass + n;
+    job->values.bias = job->values.counts + n;
+    job->values.features = job->values.bias + n;
+    job->moments.logz = job->values.features + n * count;
+    job->moments.g = job->moments.logz + n * parts;
+    job->moments.dg = job->moments.g + n * parts * pm;
+    return STAIR_OK;
+}
+
+/* |dg|^2 in units of the covariance: what a node may add to an average. */
+static double strength(const grid_job *job, const double *dg)
+{
+    int p = job->p, m = job->m, pm = p * m;
+    double sum = 1;
+    for (int a = 0; a < pm; a++)
+        for (int b = 0; b < pm; b++)
+            sum += dg[a * pm + b] * dg[a * pm + b] * job->cov[a / m * (p + 1)] * job->cov[b / m * (p + 1)];
+    return sum;
+}
+
+/* The values of node i from its posterior; `scale` is weight(u0; y). */
+static void read_posterior(grid_job *job, size_t i, double scale)
+{
+    size_t pm = (size_t)(job->p * job->m), parts = (size_t)job->denoiser.parts;
+    int count = job->out->count;
+    double *total = job->values.features + i * (size_t)count;
+    job->values.mass[i] = job->values.bias[i] = 0;
+    memset(total, 0, sizeof(double) * (size_t)count);
+    for (size_t part = 0; part < parts; part++) {
+        size_t at = stair_denoised_at(&job->denoiser, &job->moments, i, (int)part);
+        const double *dg = job->moments.dg + at * pm * pm;
+        double mass = exp(job->moments.logz[at]) / scale, weight = mass * strength(job, dg);
+        double share = stair_denoiser_share(&job->denoiser, (int)part);
+        if (part == 0) job->values.counts[i] = weight;
+        job->values.bias[i] += (share - (part == 0)) * weight;
+        job->values.mass[i] += share * mass;
+        stair_average_features(job->out, &job->rest, job->m, job->moments.logz[at], job->moments.g + at * pm,
+                               dg, job->features);
+        for (int k = 0; k < count && share != 0; k++) total[k] += share * mass * job->features[k];
+    }
+}
+
+/* Nodes from `first` on with the hidden rows at the anchor, one posterior for each. */
+static stair_status ask_denoiser(stair_context *context, grid_job *job, size_t first, size_t n)
+{
+    size_t pm = (size_t)(job->p * job->m), hidden = pm - 2, k = (size_t)job->model->info.label_size;
+    const double nothing[CELLS] = {0};
+    double w[2];
+    for (size_t i = 0; i < n; i++) {
+        const stair_node *node = &job->nodes.list[first + i];
+        memcpy(job->z + i * pm, job->anchor, hidden * sizeof(double));
+        label_of_node(job, node, job->z + i * pm + hidden);
+        memcpy(job->omega + i * pm, job->mean + (size_t)node->group * pm, pm * sizeof(double));
+    }
+    STAIR_TRY(stair_model_forward(context, job->model, n, job->z, job->labels));
+    STAIR_TRY(stair_denoiser_evaluate(context, &job->denoiser, first, n, job->labels, job->omega, NULL,
+                                      &job->moments));
+    for (size_t i = 0; i < n; i++) {
+        if (stair_fibre_open(context, job->labels + i * k, nothing, &job->fibre) == STAIR_OK)
+            read_posterior(job, i, at_anchor(job, w));
+        else /* beyond what labels carry */
+            job->values.counts[i] = job->values.mass[i] = 0;
+    }
+    return STAIR_OK;
+}
+
+/* The same with all hidden means at once.  A key is the node's own, whatever others there are. */
+static stair_status ask_hidden(stair_context *context, grid_job *job, size_t first, size_t n)
+{
+    size_t pm = (size_t)(job->p * job->m);
+    for (size_t i = 0; i < n; i++) {
+        const stair_node *node = &job->nodes.list[first + i];
+        const double *last = job->mean + ((size_t)node->group + 1) * pm - 2;
+        label_of_node(job, node, job->z + 2 * i);
+        memcpy(job->omega + 2 * i, last, 2 * sizeof(double));
+        job->keys[i] = (uint64_t)node->group << 32 ^ (uint64_t)(uint32_t)(node->i * 65536 + node->j);
+    }
+    return stair_hidden_means_evaluate(context, job->hidden, job->out, &job->rest, n, job->z, job->omega,
+                                       job->keys, &job->values);
+}
+
+/* Adds node i of the generation to the sums; how much it counts is returned. */
+static double add_sums(grid_job *job, const stair_node *node, size_t i)
+{
+    int count = job->out->count;
+    double area =
+        (node->i == 0 && node->j == 0 && job->label_offset == 0 ? 1 : 2) * job->label_step * job->label_step;
+    double share = job->share[node->group] * area;
+    const double *features = job->values.features + i * (size_t)count;
+    job->size += share * job->values.counts[i];
+    job->correction += share * job->values.bias[i];
+    job->mass += share * job->values.mass[i];
+    for (int k = 0; k < count; k++) job->row[k] += share * features[k];
+    return share * job->values.counts[i];
+}
+
+/* One grid: generation after generation of neighbours, until none counts. */
+static stair_status integrate(stair_context *context, grid_job *job)
+{
+    job->mass = job->correction = job->size = 0;
+    memset(job->row, 0, sizeof(double) * (size_t)job->out->count);
+    STAIR_TRY(seed_nodes(context, job));
+    for (size_t first = 0, end; first < job->nodes.count; first = end) {
+        end = job->nodes.count;
+        STAIR_TRY(reserve(context, job, end - first));
+        STAIR_TRY(job->hidden ? ask_hidden(context, job, first, end - first)
+                              : ask_denoiser(context, job, first, end - first));
+        for (size_t n = first; n < end; n++) {
+            stair_node node = job->nodes.list[n];
+            if (job->values.counts[n - first] == 0 || add_sums(job, &node, n - first) < job->cut) continue;
+            for (int side = -1; side <= 1; side += 2) {
+                STAIR_TRY(add_node(context, job, node.group, node.i + side, node.j));
+                STAIR_TRY(add_node(context, job, node.group, node.i, node.j + side));
+            }
+        }
+    }
+    if (!(job->mass > 0)) return stair_fail(context, STAIR_NOT_CONVERGED, "the grid of labels found no mass");
+    for (int k = 0; k < job->out->count; k++) job->row[k] /= job->mass;
+    job->out->calls += job->nodes.count;
+    return STAIR_OK;
+}
+
+static stair_status renew_posteriors(stair_context *context, grid_job *job, int r)
+{
+    const stair_average_effort *effort = job->effort;
+    if (job->known) {
+        stair_hidden_means_destroy(&job->hidden);
+        size_t fewer = effort->nodes / FEWER_NODES / (is_last_alone(job->p, job->overlap) ? FLAT_NODES : 1);
+        return stair_hidden_means_create(context, job->structure, job->overlap, job->fineness,
+                                         fewer > LEAST_NODES ? fewer : LEAST_NODES, effort->seed, r,
+                                         &job->hidden);
+    }
+    if (r && !stair_denoiser_is_random(&job->denoiser)) return STAIR_OK;
+    stair_denoiser_effort how = {.fineness = fmin(MOST_FINENESS, job->fineness),
+                                 .nodes = effort->nodes,
+                                 .seed = effort->seed + 1000 * (uint64_t)r,
+                                 .channel = effort->channel};
+    stair_denoiser_destroy(&job->denoiser);
+    return stair_denoiser_create(context, job->structure, job->cov, &how, &job->denoiser);
+}
+
+static stair_status replicate(stair_context *context, grid_job *job, int r)
+{
+    STAIR_TRY(renew_posteriors(context, job, r));
+    double steepest =
+        job->hidden ? stair_hidden_means_steepest(job->hidden) : stair_denoiser_steepest(&job->denoiser);
+    if (!(steepest > 0)) steepest = STEEPEST;
+    job->label_step = LABEL_STEP * sqrt(job->v) / (steepest * job->fineness);
+    job->mean_offset = 0.5 * (r % 2);
+    job->label_offset = 0.5 * ((r ^ r >> 1) % 2);
+    job->turn = TURN + 0.2 * (r / 4 % 2); /* far from 45 degrees, where tokens tie */
+    job->row = job->out->sample + r * job->out->count;
+    stair_node_set_clear(&job->nodes);
+    STAIR_TRY(make_means(context, job));
+    stair_status status = integrate(context, job);
+    free(job->mean);
+    job->mean = NULL;
+    job->out->bias += job->correction / job->size;
+    return status;
+}
+
+/* Interlaced grids; where anything is random more of them, for their spread is the error. */
+static int replicates_of(const grid_job *job, bool random)
+{
+    int wanted = random ? STAIR_MOST_REPLICATES : 2;
+    return wanted < job->effort->replicates ? wanted : job->effort->replicates;
+}
+
+static stair_status run(stair_context *context, grid_job *job)
+{
+    stair_average *out = job->out;
+    bool random = job->structure->many_hidden;
+    stair_average_begin(out, replicates_of(job, random), random);
+    memset(out->mean, 0, sizeof(double) * (size_t)out->count);
+    for (int r = 0; r < out->replicates; r++) {
+        STAIR_TRY(replicate(context, job, r));
+        for (int k = 0; k < out->count; k++) out->mean[k] += job->row[k] / out->replicates;
+    }
+    out->bias = stair_bias_left(out->bias / out->replicates);
+    out->logz_bias = out->bias; /* Z is wrong by as much, relatively */
+    return STAIR_OK;
+}
+
+static stair_status evaluate(stair_context *context, const stair_structure *structure,
+                             const stair_average_effort *effort, const double *q, const double *basis,
+                             stair_average *average)
+{
+    const stair_model *model = structure->model;
+    int p = model->info.indices, m = model->info.tokens;
+    grid_job *job = calloc(1, sizeof *job);
+    if (!job) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+    *job = (grid_job){.model = model,
+                      .structure = structure,
+                      .effort = effort,
+                      .out = average,
+                      .p = p,
+                      .m = m,
+                      .overlap = q,
+                      .q = q[p * p - 1]};
+    job->known = stair_hidden_means_fit(structure, q);
+    for (int i = 0; i < p * p; i++) job->cov[i] = (i % (p + 1) == 0) - q[i];
+    job->v = job->cov[p * p - 1] + model->info.prenoise;
+    job->fineness =
+        job->known && structure->many_hidden ? fmin(NOISY_FINENESS, effort->fineness) : effort->fineness;
+    job->mean_step = MEAN_STEP / job->fineness;
+    job->cut = CUT * pow(10, -4 * effort->fineness * effort->fineness);
+    stair_last_row_anchor(p - 1, m, job->anchor);
+    stair_subspace_set(structure, q, basis, &job->rest);
+    job->features = malloc(sizeof(double) * (size_t)average->count);
+    stair_status status = job->features ? stair_fibre_create(context, model, &job->fibre)
+                                        : stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+    if (status == STAIR_OK) status = run(context, job);
+    stair_denoiser_destroy(&job->denoiser);
+    stair_hidden_means_destroy(&job->hidden);
+    stair_fibre_destroy(&job->fibre);
+    stair_node_set_free(&job->nodes);
+    free(job->memory);
+    free(job->keys);
+    free(job->features);
+    free(job);
+    return status;
+}
+
+static bool is_random(const stair_structure *structure)
+{
+    return structure->many_hidden;
+}
+
+static bool sharpen(stair_average_effort *effort, double bias, double error, double wanted)
+{
+    double excess = stair_average_excess(bias, error, wanted);
+    bool sharper = stair_average_more_nodes(effort, bias, wanted);
+    if (excess > 1 && effort->replicates < STAIR_MOST_REPLICATES) {
+        effort->replicates = (int)fmin(STAIR_MOST_REPLICATES, ceil(effort->replicates * excess * excess));
+        sharper = true;
+    }
+    return stair_average_safe_replicates(effort, &excess) || sharper;
+}
+
+const stair_average_rule stair_average_label_grid = {
+    .name = "label-grid",
+    .text = "two tokens, one last row: interlaced grids of labels and prior means",
+    .refines = true,
+    .fits = fits,
+    .random = is_random,
+    .evaluate = evaluate,
+    .sharpen = sharpen};

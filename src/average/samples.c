@@ -1,0 +1,583 @@
+/* Any model: randomly shifted lattices through the Gaussian map, with importance weights and control
+ * variates.
+ *
+ * Coordinates come in the order xi (rows with overlap), U (all rows), noise: what is left once the controls
+ * are out depends on omega most, and that gets the best coordinates of the lattice.  U and xi are drawn
+ * `widening` times wider than the Gaussian: products of second derivatives grow like |Z|^4, and lattice
+ * points alone miss such tails.
+ *
+ * Controls, all of mean zero.  Given omega: g, and g g^T + dg (the Nishimori identity behind A = Qhat), times
+ * functions of omega.  What the label would tell if it were linear (linear.h) at omega, less its mean
+ * over a lattice of its own: all that varies once V is small.  And weight - 1.  References: Kuo, Cools,
+ * Nuyens, SIAM J. Sci. Comput. 28 (2006) for the lattice; controls.c.
+ *
+ * Sums run in sample order inside a block and in block order: the result does not depend on threads. */
+#include "average/average.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "average/controls.h"
+#include "posterior/denoiser.h"
+#include "model/linear.h"
+#include "core/matrix.h"
+#include "core/parallel.h"
+#include "core/qmc.h"
+#include "core/rng.h"
+
+#define BATCH          2048
+#define WHOLE          0.52 /* fineness of hidden nodes, relative: both halves together have twice the nodes */
+#define MOST_FULL      6    /* rows for which controls take every pair */
+#define RICH           5    /* further controls of a row */
+#define ENOUGH         100  /* samples for each of them */
+#define MOST_MOVED     4.0  /* errors of a plain average by which controls may move it */
+#define MOST_FEATURES  1024
+#define FEWER          4 /* samples for each point of the lattice that averages what a linear label tells, */
+#define LEAST_NODES    1024
+#define FEWER_NODES    4  /* hidden nodes of a sample, relative to those that a grid of labels shares */
+#define MORE           16 /* or points for each sample, where a posterior takes as much longer */
+#define EXPECT_BLOCKS  64
+#define POINTS_AT_ONCE 16.0 /* times more samples, at most, where an error was missed */
+#define RATE           0.6  /* errors fall like samples^-RATE */
+#define BLOCK          64   /* samples of one piece of work */
+#define APART          3
+#define ASIDE          1e-7
+#define SQUARE         (STAIR_MAX_INDICES * STAIR_MAX_INDICES)
+#define CELLS          (STAIR_MAX_INDICES * STAIR_MAX_TOKENS)
+
+typedef struct {
+    const stair_model *model;
+    const stair_structure *structure;
+    const stair_average_effort *effort;
+    stair_average *out;
+    int p, m;
+    bool rich; /* controls beyond the sums over tokens of g g^T + dg */
+    bool linear_too;
+    bool even;                                          /* Z and -Z give the same numbers */
+    double root_q[SQUARE], root_v[SQUARE], cov[SQUARE]; /* sqrt(Q), sqrt(V + prenoise), V */
+    bool flat[STAIR_MAX_INDICES];                       /* rows of sqrt(Q) that are zero */
+    stair_subspace rest;
+    stair_denoiser denoiser, ignorant;    /* the second: nothing known, for effort->relative */
+    double *nothing, unit[SQUARE];        /* its omega (batch, P, M) and covariance: zeros and the identity */
+    double root[SQUARE], inverse[SQUARE]; /* (V + prenoise)^1/2 and ^-1/2 */
+    double expected[STAIR_MAX_INDICES];   /* of `told`, this replicate's estimate */
+    double shift[2 * CELLS + STAIR_MAX_LABEL];
+    int replicate;
+    size_t first;
+    size_t batch;                            /* samples of the batch */
+    double *labels, *omega, *drawn, *weight; /* one batch; drawn (P, M): Z of each sample */
+    double *told;                            /* (batch, P): by a linear label at omega */
+    stair_denoised moments, before;          /* by either denoiser */
+    double *features; /* (batch, width): targets, controls, sizes of controls, `plain` of the whole */
+    double *sums;     /* (replicates, targets + controls) */
+    int width,
+        plain; /* plain: f_ii, trace of the operator and log Z without the correction for random nodes, */
+    double *whole, *corrected; /* (plain): their sums, and those with it */
+    stair_controls controls;
+} sample_job;
+
+static void prepare(sample_job *job, const double *q)
+{
+    int p = job->p;
+    for (int i = 0; i < p * p; i++) {
+        job->unit[i] = i % (p + 1) == 0;
+        job->cov[i] = job->unit[i] - q[i];
+    }
+    stair_spectral_map(p, q, stair_shifted_root, 0, job->root_q);
+    stair_spectral_map(p, job->cov, stair_shifted_root, job->model->info.prenoise, job->root_v);
+    double wide_cov[SQUARE];
+    for (int i = 0; i < p * p; i++)
+        wide_cov[i] = job->cov[i] + (i % (p + 1) == 0 ? job->model->info.prenoise : 0);
+    stair_linear_roots(p, wide_cov, job->root, job->inverse);
+    for (int i = 0; i < p; i++) {
+        job->flat[i] = true;
+        for (int j = 0; j < p; j++) job->flat[i] &= q[i * p + j] == 0;
+        for (int j = 0; j < p && job->flat[i]; j++) job->root_q[i * p + j] = job->root_q[j * p + i] = 0;
+    }
+}
+
+/* One widened Gaussian and the logarithm of its weight. */
+static double wide(double u, double s, double *log_weight)
+{
+    double x = stair_qmc_normal(u);
+    *log_weight += log(s) - 0.5 * x * x * (s * s - 1);
+    return s * x;
+}
+
+/* out (P): what a linear label at z tells of each row. */
+static void tell(const sample_job *job, const stair_linear *linear, const double *z, double *out)
+{
+    double f[SQUARE] = {0};
+    stair_linear_add(linear, job->root, job->inverse, z, f);
+    for (int i = 0; i < job->p; i++) out[i] = f[i * (job->p + 1)];
+}
+
+/* Labels of two tokens closer than rounding are none the model could give: they are moved apart, by far less
+ * than anything depends on. */
+static void make_label(const sample_job *job, stair_context *local, stair_fibre *fibre, const double *omega,
+                       double *z, double *label)
+{
+    int size = job->p * job->m;
+    job->model->ops->forward(job->model, z, NULL, label);
+    for (int k = 0; k < APART && stair_fibre_open(local, label, omega, fibre) != STAIR_OK; k++) {
+        for (int c = 0; c < size; c++) z[c] += ASIDE * (c + 1);
+        job->model->ops->forward(job->model, z, NULL, label);
+    }
+}
+
+static void draw(const sample_job *job, stair_context *local, stair_fibre *fibre, const stair_linear *linear,
+                 size_t i)
+{
+    int p = job->p, m = job->m, k_label = job->model->info.label_size, at = 0;
+    double u[2 * CELLS + STAIR_MAX_LABEL], xi[CELLS], normal[CELLS], log_weight = 0;
+    bool noisy = job->model->info.output_noisy;
+    double *z = job->drawn + i * (size_t)(p * m);
+    double *omega = job->omega + i * (size_t)(p * m), *label = job->labels + i * (size_t)k_label;
+    int dims = p * m + (noisy ? k_label : 0);
+    for (int r = 0; r < p; r++) dims += job->flat[r] ? 0 : m;
+    (job->even ? stair_qmc_even_point : stair_qmc_point)(dims, job->effort->points, job->first + i,
+                                                         job->shift, u);
+    for (int k = 0; k < p * m; k++)
+        xi[k] = job->flat[k / m] ? 0 : wide(u[at++], job->effort->widening, &log_weight);
+    for (int k = 0; k < p * m; k++) normal[k] = wide(u[at++], job->effort->widening, &log_weight);
+    for (int r = 0; r < p; r++)
+        for (int t = 0; t < m; t++) {
+            double mean = 0, rest = 0;
+            for (int k = 0; k < p; k++) {
+                mean += job->root_q[r * p + k] * xi[k * m + t];
+                rest += job->root_v[r * p + k] * normal[k * m + t];
+            }
+            omega[r * m + t] = mean;
+            z[r * m + t] = mean + rest;
+        }
+    job->weight[i] = exp(log_weight);
+    if (noisy)
+        job->model->ops->forward(job->model, z, label, NULL);
+    else
+        make_label(job, local, fibre, omega, z, label);
+    for (int k = 0; noisy && k < k_label; k++)
+        label[k] += sqrt(job->model->info.noise) * stair_qmc_normal(u[at++]);
+    if (job->linear_too) tell(job, linear, omega, job->told + i * (size_t)p);
+}
+
+static stair_status draw_block(void *user, size_t block, int thread, stair_context *local)
+{
+    const sample_job *job = user;
+    stair_fibre fibre;
+    stair_linear linear = {0};
+    (void)thread;
+    if (job->linear_too) STAIR_TRY(stair_linear_create(local, job->model, job->structure->rank, &linear));
+    stair_status status = stair_fibre_create(local, job->model, &fibre);
+    for (size_t i = block * BLOCK; i < (block + 1) * BLOCK && i < job->batch && status == STAIR_OK; i++)
+        draw(job, local, &fibre, &linear, i);
+    if (status == STAIR_OK) stair_fibre_destroy(&fibre);
+    stair_linear_destroy(&linear);
+    return status;
+}
+
+/* Token sums that given omega are zero on average, RICH for each row: omega.g, the other entries of g g^T +
+ * dg, and both with powers of omega.  size: of the terms that cancel. */
+static void rich_controls(const sample_job *job, const double *omega, const double *g, const double *dg,
+                          double *out, double *size)
+{
+    int m = job->m, pm = job->p * m;
+    for (int i = 0; i < job->p; i++, out += RICH, size += RICH) {
+        const double *w = omega + i * m, *h = g + i * m;
+        double along = 0, diagonal = 0, all = 0, quadratic = 0, square = 0, terms = 0, length = 0;
+        for (int a = 0; a < m; a++) {
+            along += w[a] * h[a];
+            square += w[a] * w[a];
+            length += h[a] * h[a];
+            for (int b = 0; b < m; b++) {
+                double identity = h[a] * h[b] + dg[(i * m + a) * pm + i * m + b];
+                terms += fabs(h[a] * h[b]) + fabs(dg[(i * m + a) * pm + i * m + b]);
+                all += identity;
+                quadratic += w[a] * w[b] * identity;
+                if (a == b) diagonal += identity;
+            }
+        }
+        out[0] = along;
+        out[1] = along * square;
+        out[2] = all;
+        out[3] = quadratic;
+        out[4] = diagonal * square;
+        size[0] = sqrt(square * length);
+        size[1] = size[0] * square;
+        size[2] = terms;
+        size[3] = size[4] = terms * square;
+    }
+}
+
+static int pairs_of(const sample_job *job)
+{
+    return job->p <= MOST_FULL ? job->p * (job->p + 1) / 2 : job->p;
+}
+
+static int count_controls(const sample_job *job)
+{
+    return pairs_of(job) + (job->rich ? RICH * job->p : 0) + (job->linear_too ? job->p : 0) + 1;
+}
+
+/* Targets, controls and their sizes, of one estimate; g g^T + dg for every pair of rows, or for the diagonal
+ * alone. */
+static void part_features(const sample_job *job, const double *omega, double logz, const double *g,
+                          const double *dg, double *f)
+{
+    int p = job->p, m = job->m, pm = p * m;
+    double *control = f + job->out->count, *size = control + job->controls.controls;
+    stair_average_features(job->out, &job->rest, m, logz, g, dg, f);
+    for (int i = 0; i < p; i++)
+        for (int j = p <= MOST_FULL ? 0 : i; j <= i; j++) {
+            double slope = 0;
+            for (int t = 0; t < m; t++) slope += dg[(i * m + t) * pm + j * m + t];
+            *control++ = f[stair_packed(i, j)] + slope;
+            *size++ = fabs(f[stair_packed(i, j)]) + fabs(slope);
+        }
+    if (job->rich) rich_controls(job, omega, g, dg, control, size);
+}
+
+/* f_ii, the trace of the operator and log Z among targets f, which the noise of random nodes makes larger. */
+static void pick_plain(const sample_job *job, const double *f, double *out)
+{
+    int p = job->p, k = job->out->kernel, pairs = job->out->pairs, half = p * (p + 1) / 2;
+    for (int r = 0; r < p; r++) out[r] = f[stair_packed(r, r)];
+    out[p] = 0;
+    for (int i = 0; i < k; i++) out[p] += f[half + 1 + stair_packed(i, i) * (pairs + 1)];
+    out[p + 1] = f[half];
+}
+
+/* Takes log Z of the same label when nothing is known out of that of sample n. */
+static void make_relative(const sample_job *job, size_t n, double *feature)
+{
+    int half = job->p * (job->p + 1) / 2;
+    double *whole = feature + job->width - 1;
+    for (int k = 0; k < job->ignorant.parts; k++) {
+        double logz = job->before.logz[stair_denoised_at(&job->ignorant, &job->before, n, k)];
+        feature[half] -= job->weight[n] * stair_denoiser_share(&job->ignorant, k) * logz;
+        if (k == 0) *whole -= logz;
+    }
+}
+
+/* What a linear label tells, less its mean.  Of a row that it tells nothing of only the rounding of the
+ * others is left: the size is that of all rows together, in units of this one's variance. */
+static void linear_controls(const sample_job *job, const double *told, double weight, double *out,
+                            double *size)
+{
+    double all = 0;
+    for (int i = 0; i < job->p; i++)
+        all += fabs(told[i]) * (job->cov[i * (job->p + 1)] + job->model->info.prenoise);
+    for (int i = 0; i < job->p; i++) {
+        out[i] = weight * (told[i] - job->expected[i]);
+        size[i] = weight * all / (job->cov[i * (job->p + 1)] + job->model->info.prenoise);
+    }
+}
+
+static void sample_features(const sample_job *job, size_t n, double *feature)
+{
+    int p = job->p, pm = p * job->m, parts = job->denoiser.parts, controls = job->controls.controls;
+    int all = job->out->count + controls, last = all - 1 - (job->linear_too ? p : 0), sized = last + controls;
+    double part[MOST_FEATURES], weight = job->weight[n];
+    memset(feature, 0, sizeof(double) * (size_t)job->width);
+    for (int k = 0; k < parts; k++) {
+        size_t at = stair_denoised_at(&job->denoiser, &job->moments, n, k);
+        double share = stair_denoiser_share(&job->denoiser, k) * weight;
+        if (share == 0) continue;
+        part_features(job, job->omega + n * (size_t)pm, job->moments.logz[at],
+                      job->moments.g + at * (size_t)pm, job->moments.dg + at * (size_t)(pm * pm), part);
+        for (int c = 0; c < last; c++) feature[c] += share * part[c];
+        for (int c = all; c < sized && k == 0; c++) feature[c] = weight * part[c];
+        if (k == 0) pick_plain(job, part, feature + all + controls);
+    }
+    if (job->effort->relative) make_relative(job, n, feature);
+    if (job->linear_too)
+        linear_controls(job, job->told + n * (size_t)p, weight, feature + last, feature + sized);
+    feature[all - 1] = weight - 1;
+    feature[all + controls - 1] = 1;
+}
+
+static stair_status feature_block(void *user, size_t block, int thread, stair_context *local)
+{
+    const sample_job *job = user;
+    (void)thread, (void)local;
+    for (size_t n = block * BLOCK; n < (block + 1) * BLOCK && n < job->batch; n++)
+        sample_features(job, n, job->features + n * (size_t)job->width);
+    return STAIR_OK;
+}
+
+static void compare_parts(sample_job *job, size_t i, const double *feature)
+{
+    const double *whole = feature + job->width - job->plain;
+    double corrected[STAIR_MAX_INDICES + 2];
+    pick_plain(job, feature, corrected);
+    for (int k = 0; k < job->plain; k++) {
+        job->whole[k] += job->weight[i] * whole[k];
+        job->corrected[k] += corrected[k];
+    }
+}
+
+/* Relative, of the row or operator that suffers most. */
+static double bias_left(const sample_job *job)
+{
+    double most = 0;
+    for (int k = 0; k <= job->p; k++)
+        if (job->whole[k] > 0 && (k == job->p || !job->flat[k]))
+            most = fmax(most, fabs(job->corrected[k] / job->whole[k] - 1));
+    return stair_bias_left(most);
+}
+
+static stair_status run_batch(stair_context *context, sample_job *job)
+{
+    size_t n = job->batch, blocks = (n + BLOCK - 1) / BLOCK;
+    int all = job->controls.targets + job->controls.controls;
+    double *sum = job->sums + (size_t)job->replicate * (size_t)all;
+    STAIR_TRY(stair_parallel(context, blocks, draw_block, job));
+    STAIR_TRY(stair_denoiser_evaluate(context, &job->denoiser,
+                                      (uint64_t)job->replicate * job->effort->points + job->first, n,
+                                      job->labels, job->omega, job->drawn, &job->moments));
+    if (job->effort->relative)
+        STAIR_TRY(stair_denoiser_evaluate(context, &job->ignorant,
+                                          (uint64_t)job->replicate * job->effort->points + job->first, n,
+                                          job->labels, job->nothing, job->drawn, &job->before));
+    STAIR_TRY(stair_parallel(context, blocks, feature_block, job));
+    for (size_t i = 0; i < n; i++) {
+        const double *feature = job->features + i * (size_t)job->width;
+        for (int k = 0; k < all; k++) sum[k] += feature[k];
+        stair_controls_add(&job->controls, job->replicate, feature);
+        job->out->inner += fmin(1, job->moments.error[i]) * job->weight[i];
+        compare_parts(job, i, feature);
+    }
+    job->out->calls += n;
+    return STAIR_OK;
+}
+
+/* Controls that move an average by more than its noise without them are not of mean zero, whatever they
+ * should be: then target t goes without. */
+static void keep_or_drop(sample_job *job, int t)
+{
+    stair_average *out = job->out;
+    int all = job->controls.targets + job->controls.controls;
+    double plain[STAIR_MOST_REPLICATES], moved = 0;
+    for (int r = 0; r < out->replicates; r++) {
+        plain[r] = job->sums[r * all + t];
+        moved += (out->sample[r * out->count + t] - plain[r]) / out->replicates;
+    }
+    if (fabs(moved) <= MOST_MOVED * stair_replicate_error(out->replicates, plain)) return;
+    for (int r = 0; r < out->replicates; r++) out->sample[r * out->count + t] = plain[r];
+}
+
+static void finish(sample_job *job)
+{
+    stair_average *out = job->out;
+    int all = job->controls.targets + job->controls.controls;
+    for (int r = 0; r < out->replicates; r++) {
+        double *sum = job->sums + (size_t)r * (size_t)all;
+        for (int k = 0; k < all; k++) sum[k] /= (double)job->effort->points;
+        stair_controls_apply(&job->controls, r, sum, out->sample + (size_t)r * (size_t)out->count);
+    }
+    for (int k = 0; k < out->count; k++) {
+        keep_or_drop(job, k);
+        out->mean[k] = 0;
+        for (int r = 0; r < out->replicates; r++)
+            out->mean[k] += out->sample[r * out->count + k] / out->replicates;
+    }
+    double samples = (double)job->effort->points * out->replicates;
+    out->inner /= samples;
+    out->bias = bias_left(job);
+    out->logz_bias = stair_bias_left((job->corrected[job->p + 1] - job->whole[job->p + 1]) / samples);
+}
+
+/* Moments of n samples from `at` on; returns what is behind them. */
+static double *place_moments(const sample_job *job, size_t n, double *at, stair_denoised *moments)
+{
+    size_t pm = (size_t)(job->p * job->m), parts = STAIR_PARTS_OF_RULE;
+    moments->anchors = at;
+    moments->error = moments->anchors + n * (size_t)job->m;
+    moments->logz = moments->error + n;
+    moments->g = moments->logz + n * parts;
+    moments->dg = moments->g + n * parts * pm;
+    return moments->dg + n * parts * pm * pm;
+}
+
+static stair_status allocate(stair_context *context, sample_job *job, double **memory)
+{
+    size_t n = job->effort->points < BATCH ? job->effort->points : BATCH, p = (size_t)job->p,
+           pm = p * (size_t)job->m;
+    size_t all = (size_t)(job->controls.targets + job->controls.controls),
+           k = (size_t)job->model->info.label_size;
+    size_t parts = STAIR_PARTS_OF_RULE, width = (size_t)job->width;
+    size_t moments = 1 + (size_t)job->m + parts * (1 + pm + pm * pm), twice = job->effort->relative ? 1 : 0;
+    size_t batch = k + 1 + 2 * pm + p + moments + twice * (moments + pm) + width;
+    double *at = *memory =
+        calloc(n * batch + all * (size_t)job->out->replicates + 2 * (size_t)job->plain, sizeof(double));
+    if (!at) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+    job->labels = at;
+    job->omega = job->labels + n * k;
+    job->drawn = job->omega + n * pm;
+    job->weight = job->drawn + n * pm;
+    job->told = job->weight + n;
+    job->features = place_moments(job, n, job->told + n * p, &job->moments);
+    if (twice) {
+        job->nothing = place_moments(job, n, job->features, &job->before);
+        job->features = job->nothing + n * pm;
+    }
+    job->sums = job->features + n * width;
+    job->whole = job->sums + all * (size_t)job->out->replicates;
+    job->corrected = job->whole + job->plain;
+    return STAIR_OK;
+}
+
+/* Random hidden nodes are new for each replicate, so that their error shows in the spread. */
+static stair_status renew_denoiser(stair_context *context, sample_job *job)
+{
+    const stair_average_effort *effort = job->effort;
+    if (job->replicate && !stair_denoiser_is_random(&job->denoiser)) return STAIR_OK;
+    stair_denoiser_effort how = {
+        .fineness = WHOLE * effort->fineness,
+        .nodes = effort->nodes / FEWER_NODES > LEAST_NODES ? effort->nodes / FEWER_NODES : LEAST_NODES,
+        .seed = effort->seed + 1000 * (uint64_t)job->replicate,
+        .channel = effort->channel};
+    for (int k = 0; k < (effort->relative ? 2 : 1); k++) {
+        stair_denoiser *denoiser = k ? &job->ignorant : &job->denoiser;
+        stair_denoiser_destroy(denoiser);
+        STAIR_TRY(stair_denoiser_create(context, job->structure, k ? job->unit : job->cov, &how, denoiser));
+    }
+    return STAIR_OK;
+}
+
+static size_t told_points(const sample_job *job)
+{
+    return job->structure->many_hidden ? MORE * job->effort->points : job->effort->points / FEWER;
+}
+
+/* Block b of the lattice for what a linear label tells on average; `told` holds a row for each block. */
+static stair_status expect_block(void *user, size_t block, int thread, stair_context *local)
+{
+    const sample_job *job = user;
+    int p = job->p, m = job->m, pm = p * m;
+    double u[CELLS], omega[CELLS], told[STAIR_MAX_INDICES], *sum = job->told + block * (size_t)p;
+    size_t points = told_points(job), share = points / EXPECT_BLOCKS;
+    stair_linear linear;
+    (void)thread;
+    STAIR_TRY(stair_linear_create(local, job->model, job->structure->rank, &linear));
+    memset(sum, 0, sizeof(double) * (size_t)p);
+    for (size_t i = block * share; i < (block + 1) * share; i++) {
+        (job->even ? stair_qmc_even_point : stair_qmc_point)(pm, points, i, job->shift, u);
+        for (int c = 0; c < pm; c++) u[c] = stair_qmc_normal(u[c]);
+        for (int r = 0; r < p; r++)
+            for (int t = 0; t < m; t++) {
+                omega[r * m + t] = 0;
+                for (int k = 0; k < p; k++) omega[r * m + t] += job->root_q[r * p + k] * u[k * m + t];
+            }
+        tell(job, &linear, omega, told);
+        for (int c = 0; c < p; c++) sum[c] += told[c] / (double)points;
+    }
+    stair_linear_destroy(&linear);
+    return STAIR_OK;
+}
+
+/* By replicate, so that its error is part of the spread. */
+static stair_status expect(stair_context *context, sample_job *job)
+{
+    int width = job->p;
+    if (!job->linear_too) return STAIR_OK;
+    stair_rng_uniforms(job->effort->seed + 3, STAIR_RNG_SHIFT, (uint64_t)job->replicate, job->p * job->m,
+                       job->shift);
+    STAIR_TRY(stair_parallel(context, EXPECT_BLOCKS, expect_block, job));
+    memset(job->expected, 0, sizeof job->expected);
+    for (int b = 0; b < EXPECT_BLOCKS; b++)
+        for (int c = 0; c < width; c++) job->expected[c] += job->told[b * width + c];
+    return STAIR_OK;
+}
+
+static stair_status run_all(stair_context *context, sample_job *job)
+{
+    const stair_average_effort *effort = job->effort;
+    int dims = 2 * job->p * job->m + job->model->info.label_size;
+    for (job->replicate = 0; job->replicate < job->out->replicates; job->replicate++) {
+        STAIR_TRY(renew_denoiser(context, job));
+        STAIR_TRY(expect(context, job));
+        stair_rng_uniforms(effort->seed, STAIR_RNG_SHIFT, (uint64_t)job->replicate, dims, job->shift);
+        for (job->first = 0; job->first < effort->points; job->first += BATCH) {
+            job->batch = effort->points - job->first < BATCH ? effort->points - job->first : BATCH;
+            STAIR_TRY(run_batch(context, job));
+        }
+    }
+    finish(job);
+    return STAIR_OK;
+}
+
+/* Which controls: the more there are the more samples their coefficients take. */
+static stair_status choose_controls(stair_context *context, sample_job *job)
+{
+    const stair_model_info *info = &job->model->info;
+    double samples = (double)job->effort->points * job->effort->replicates;
+    job->rich = samples >= ENOUGH * RICH * job->p &&
+                2 * (pairs_of(job) + (RICH + 2) * job->p) + job->out->count < MOST_FEATURES;
+    job->linear_too = job->rich && !info->output_noisy && job->effort->points >= FEWER * EXPECT_BLOCKS &&
+                      job->structure->rank >= 0;
+    job->plain = job->p + 2;
+    job->width = job->out->count + 2 * count_controls(job) + job->plain;
+    return stair_controls_create(context, job->out->count, count_controls(job), job->out->replicates,
+                                 &job->controls);
+}
+
+static stair_status evaluate(stair_context *context, const stair_structure *structure,
+                             const stair_average_effort *effort, const double *q, const double *basis,
+                             stair_average *average)
+{
+    const stair_model *model = structure->model;
+    sample_job *job = calloc(1, sizeof *job);
+    double *memory = NULL;
+    if (!job) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+    *job = (sample_job){.model = model,
+                        .structure = structure,
+                        .effort = effort,
+                        .out = average,
+                        .p = model->info.indices,
+                        .m = model->info.tokens,
+                        .even = structure->even && !model->info.output_noisy};
+    stair_average_begin(average, effort->replicates, true);
+    stair_subspace_set(structure, q, basis, &job->rest);
+    prepare(job, q);
+    stair_status status = choose_controls(context, job);
+    if (status == STAIR_OK) status = allocate(context, job, &memory);
+    if (status == STAIR_OK) status = run_all(context, job);
+    stair_denoiser_destroy(&job->denoiser);
+    stair_denoiser_destroy(&job->ignorant);
+    stair_controls_destroy(&job->controls);
+    free(memory);
+    free(job);
+    return status;
+}
+
+static bool fits(const stair_structure *structure, const stair_average_effort *effort, const double *q)
+{
+    (void)structure, (void)effort, (void)q;
+    return true;
+}
+
+static bool is_random(const stair_structure *structure)
+{
+    (void)structure;
+    return true;
+}
+
+static bool sharpen(stair_average_effort *effort, double bias, double error, double wanted)
+{
+    double excess = stair_average_excess(bias, error, wanted);
+    bool sharper = stair_average_more_nodes(effort, bias, wanted);
+    sharper |= stair_average_safe_replicates(effort, &excess);
+    for (double left = fmin(POINTS_AT_ONCE, pow(excess, 1 / RATE)); left > M_SQRT2; left /= 2) {
+        effort->points *= 2;
+        sharper = true;
+    }
+    return sharper;
+}
+
+const stair_average_rule stair_average_samples = {.name = "samples",
+                                                  .text = "randomly shifted lattices with control variates",
+                                                  .fits = fits,
+                                                  .random = is_random,
+                                                  .evaluate = evaluate,
+                                                  .sharpen = sharpen};

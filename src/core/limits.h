@@ -1,0 +1,41 @@
+/* Every limit of models and of the channel in one place, with the reason for it.
+ *
+ * Sizes of models may be raised: that costs memory and no digit.  Blocks and what the channel samples at fix
+ * the order of sums: another value gives other last digits. */
+#ifndef STAIR_CORE_LIMITS_H
+#define STAIR_CORE_LIMITS_H
+
+/* ---- sizes of a model: buffers of one sample stand on the stack ------------------------------- */
+
+#define STAIR_MAX_TOKENS  16 /* M: an (M, M) matrix of doubles is 2 kB */
+#define STAIR_MAX_INDICES 24 /* P: dg has (P M)^2 entries a sample, 1.2 MB at both limits */
+#define STAIR_MAX_LAYERS  16 /* L: records of training in the public headers have a place for each */
+#define STAIR_MAX_DIM     96 /* of a fibre: a (dim, dim) matrix is 72 kB, in a worker, not on the stack */
+
+/* K: an attention matrix is the largest label. */
+#define STAIR_MAX_LABEL (STAIR_MAX_TOKENS * STAIR_MAX_TOKENS)
+
+/* ---- blocks ------------------------------------------------------------------------------------ */
+
+#define STAIR_BLOCK 64 /* nodes of a fibre at a time: a row of them is eight cache lines */
+#define STAIR_GROUP 8  /* samples of a training block: a multiple of LANES of core/lanes.h everywhere */
+
+/* ---- MODEL strings ----------------------------------------------------------------------------- */
+
+#define STAIR_MOST_KEYS   24   /* of one model; attention has 11 */
+#define STAIR_MOST_VALUE  128  /* bytes of a key's value with its end: the widest cell that tables print */
+#define STAIR_MOST_SPEC   1024 /* bytes of a MODEL string with its end; a formula may fill it */
+#define STAIR_MOST_MODELS 64   /* in the registry, for "did you mean" */
+
+/* ---- the channel: tables shared by samples, scratch of a worker -------------------------------- */
+
+#define STAIR_MOST_MODES     16   /* modes of one integrand: each has two (dim, dim) matrices */
+#define STAIR_PILOT          512  /* scattered points of a first look */
+#define STAIR_PILOT_MOST     1024 /* points of the finest grid of a first look, 32 by 32 */
+#define STAIR_LATTICE_DIM    4    /* beyond, most of a ball of lattice points is where nothing is */
+#define STAIR_LATTICE_COSETS 64   /* of one lattice: six doublings in two dimensions, the most of any */
+#define STAIR_LATTICE_SIZES  2    /* tables of a coset: the usual radius, and one for wide integrands */
+#define STAIR_LATTICE_FINE   8    /* radii are looked up in steps of 1 / STAIR_LATTICE_FINE */
+#define STAIR_MAP_RADIUS     8    /* steps from the centre of a lattice map to its edge: 19^4 cells, 1 MB */
+
+#endif

@@ -1,0 +1,78 @@
+/* Finds the structure of a model: symmetries first, then the fibre of one label, then the special forms that
+ * need both. */
+#include "model/structure.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "core/rng.h"
+#include "model/last_pair.h"
+#include "model/last_row.h"
+#include "model/linear.h"
+
+#define CELLS (STAIR_MAX_INDICES * STAIR_MAX_TOKENS)
+
+/* The fibre of the label of a random Z. */
+static stair_status look_at_fibre(stair_context *context, stair_structure *s)
+{
+    const stair_model *model = s->model;
+    double z[CELLS], omega[CELLS] = {0}, label[STAIR_MAX_LABEL];
+    stair_fibre fibre;
+    s->dim = -1;
+    if (model->info.output_noisy) return STAIR_OK;
+    STAIR_TRY(stair_fibre_create(context, model, &fibre));
+    stair_rng_normals(1, STAIR_RNG_POINTS, 0, model->info.indices * model->info.tokens, z);
+    model->ops->forward(model, z, NULL, label);
+    if (stair_fibre_open(context, label, omega, &fibre) == STAIR_OK && !fibre.residuals) {
+        s->dim = fibre.dim;
+        s->free_rows = fibre.free_rows;
+        s->charts = fibre.charts;
+        s->angles = fibre.angles;
+        s->mirrored = fibre.mirrored;
+    }
+    stair_fibre_destroy(&fibre);
+    return STAIR_OK;
+}
+
+static stair_status look_at(stair_context *context, stair_structure *s)
+{
+    const stair_model_info *info = &s->model->info;
+    stair_symmetry_find(s->model, &s->symmetry);
+    s->even = stair_symmetry_is_even(s->model);
+    s->many_hidden = (info->indices - 1) * info->tokens > 2;
+    STAIR_TRY(look_at_fibre(context, s));
+    s->point = s->dim == 0 && s->mirrored && s->charts == 1;
+    STAIR_TRY(stair_last_row_holds(context, s, &s->last_row));
+    STAIR_TRY(stair_last_pair_holds(context, s, &s->last_pair, &s->by_shape));
+    return stair_linear_rank(context, s->model, &s->rank);
+}
+
+stair_status stair_structure_find(stair_context *context, const stair_model *model,
+                                  const stair_structure **structure)
+{
+    stair_structure *found = atomic_load(&model->known->structure);
+    if (!found) {
+        stair_structure *made = calloc(1, sizeof *made);
+        if (!made) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+        made->model = model;
+        stair_context local = *context; /* what does not hold is no error of the caller's */
+        stair_status status = look_at(&local, made);
+        if (status != STAIR_OK) {
+            free(made);
+            return stair_fail(context, status, "%s", stair_context_message(&local));
+        }
+        if (atomic_compare_exchange_strong(&model->known->structure, &found, made))
+            found = made;
+        else
+            free(made); /* another thread was faster; it found the same */
+    }
+    *structure = found;
+    return STAIR_OK;
+}
+
+bool stair_structure_rows_even(const stair_structure *s, int rows)
+{
+    for (int i = 0; i < rows; i++)
+        if (!s->symmetry.even[i]) return false;
+    return true;
+}

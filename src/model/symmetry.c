@@ -1,0 +1,104 @@
+/* Symmetries are found by trying them: row i of Z changes sign, rows i and j change places or turn, at a
+ * few random Z.  If the label stays the same the posterior has the symmetry, and so has every overlap
+ * that state evolution reaches from a symmetric start; averaging removes the noise that breaks it. */
+#include "model/symmetry.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "core/rng.h"
+
+#define TRIALS 4
+#define SAME   1e-9
+#define ANGLE  0.7 /* of the rotation that is tried: no multiple of pi is near */
+
+static bool same_label(const stair_model *model, const double *a, const double *b)
+{
+    double first[STAIR_MAX_LABEL], second[STAIR_MAX_LABEL];
+    bool plain = model->info.output_noisy;
+    model->ops->forward(model, a, plain ? first : NULL, plain ? NULL : first);
+    model->ops->forward(model, b, plain ? second : NULL, plain ? NULL : second);
+    for (int k = 0; k < model->info.label_size; k++)
+        if (!(fabs(first[k] - second[k]) <= SAME * (1 + fabs(first[k])))) return false;
+    return true;
+}
+
+/* Row i changes sign, rows i and j change places, rows i and j are rotated, all of Z changes sign. */
+typedef enum { SIGN, EXCHANGE, ROTATION, ALL_SIGNS } trial_kind;
+
+static void transform(trial_kind kind, int i, int j, int p, int m, double *z)
+{
+    double c = kind == ROTATION ? cos(ANGLE) : 0, s = kind == ROTATION ? sin(ANGLE) : 1;
+    for (int k = 0; k < p * m && kind == ALL_SIGNS; k++) z[k] = -z[k];
+    for (int t = 0; t < m && kind == SIGN; t++) z[i * m + t] = -z[i * m + t];
+    for (int t = 0; t < m && (kind == EXCHANGE || kind == ROTATION); t++) {
+        double a = z[i * m + t], b = z[j * m + t];
+        z[i * m + t] = c * a + s * b;
+        z[j * m + t] = c * b + (kind == ROTATION ? -s : s) * a;
+    }
+}
+
+static bool holds(const stair_model *model, trial_kind kind, int i, int j)
+{
+    int m = model->info.tokens, p = model->info.indices;
+    double z[STAIR_MAX_INDICES * STAIR_MAX_TOKENS], moved[STAIR_MAX_INDICES * STAIR_MAX_TOKENS];
+    for (int trial = 0; trial < TRIALS; trial++) {
+        stair_rng_normals(1, STAIR_RNG_POINTS, (uint64_t)(1000 + trial), p * m, z);
+        memcpy(moved, z, sizeof(double) * (size_t)(p * m));
+        transform(kind, i, j, p, m, moved);
+        if (!same_label(model, z, moved)) return false;
+    }
+    return true;
+}
+
+/* Pairs (i, j) and (k, l) that an exchange of rows maps to each other. */
+static bool alike(const stair_symmetry *s, int i, int j, int k, int l)
+{
+    bool straight = s->kind[i] == s->kind[k] && s->kind[j] == s->kind[l];
+    bool crossed = s->kind[i] == s->kind[l] && s->kind[j] == s->kind[k];
+    return (i == j) == (k == l) && (straight || crossed);
+}
+
+static int pair_number(stair_symmetry *s, int i, int j)
+{
+    if (i != j && (s->even[i] || s->even[j])) return -1;
+    for (int k = 0; k <= i; k++)
+        for (int l = 0; l <= k; l++)
+            if ((k < i || l < j) && s->pair[k * s->indices + l] >= 0 && alike(s, i, j, k, l))
+                return s->pair[k * s->indices + l];
+    return s->count++;
+}
+
+void stair_symmetry_find(const stair_model *model, stair_symmetry *s)
+{
+    int p = model->info.indices;
+    memset(s, 0, sizeof *s);
+    s->indices = p;
+    for (int i = 0; i < p; i++) {
+        s->even[i] = holds(model, SIGN, i, i);
+        s->kind[i] = s->turn[i] = i;
+        for (int j = 0; j < i && s->kind[i] == i; j++)
+            if (s->kind[j] == j && holds(model, EXCHANGE, i, j)) s->kind[i] = j;
+        if (s->kind[i] != i && holds(model, ROTATION, i, s->kind[i])) s->turn[i] = s->kind[i];
+    }
+    for (int i = 0; i < p * p; i++) s->pair[i] = -1;
+    for (int i = 0; i < p; i++)
+        for (int j = 0; j <= i; j++) s->pair[i * p + j] = s->pair[j * p + i] = pair_number(s, i, j);
+}
+
+void stair_symmetrise(const stair_symmetry *s, double *a)
+{
+    int cells = s->indices * s->indices, number[STAIR_MOST_COORDINATES] = {0};
+    double mean[STAIR_MOST_COORDINATES] = {0};
+    for (int c = 0; c < cells; c++)
+        if (s->pair[c] >= 0) {
+            mean[s->pair[c]] += a[c];
+            number[s->pair[c]]++;
+        }
+    for (int c = 0; c < cells; c++) a[c] = s->pair[c] < 0 ? 0 : mean[s->pair[c]] / number[s->pair[c]];
+}
+
+bool stair_symmetry_is_even(const stair_model *model)
+{
+    return holds(model, ALL_SIGNS, 0, 0);
+}
