@@ -108,7 +108,7 @@ plant 'nodes that follow, of the wrong density' src/posterior/one_row_follow.c '
 plant 'two last rows: labels without their Jacobian' src/posterior/two_rows.c 's|h->common \* fabs(x\[0\] - x\[1\]) / h->weight|h->common * (1 + 0 * x[0]) / h->weight|' "$pair"
 plant 'two hidden rows: shapes without their Jacobian' src/posterior/hidden_nodes.c 's|gap_step \* gap / (1|gap_step / (1|' "$pair"
 plant 'two last rows: v with the wrong variance' src/posterior/two_rows.c 's|level \* level + 0.5 \* h->variance|level * level + h->variance|' "$pair"
-plant 'too few directions of the frame'         src/posterior/two_rows.c 's|define RESOLVED    1.75|define RESOLVED    0.3|; s|define FEW         3.0|define FEW         1.0|' "$pair"
+plant 'too few directions of the frame'         src/posterior/two_rows.c 's|resolved = 1.75|resolved = 0.3|; s|few = 3.0|few = 1.0|' "$pair"
 
 plant 'the lattice with any noise on y'         src/channel/channel.c 's|noise >= LATTICE_NOISE|noise > 0|' 'test_channel_rules rules_for_noise_on_y'
 plant 'a step whose overlap has no error'        src/asymptotics/staircase.c 's|(1 - step->overlap\[i\]) \* c.v_error|0 * c.v_error|' 'test_asymptotics_threshold whole_staircase_of_two_layers'
@@ -125,20 +125,20 @@ plant 'side information without the square root' src/gamp/problem.c 's|+= sqrt(l
 
 honest=test_asymptotics_honest
 plant 'few replicates counted like many'         src/core/stats.c 's|return n > 1 ? stair_student(n) \* sqrt|return n > 1 ? sqrt|' test_stats
-plant 'rounding that counts as a control'        src/average/controls.c 's|LEAST_SPREAD \* LEAST_SPREAD|1e-60|' test_stats
-plant 'a curve that trusts its last node beyond it' src/asymptotics/curve.c 's|return 2 \* x / end_of(c) - 1;|return 2 * fmin(x, c->x_to) / c->x_to - 1;|; s|define FURTHEST *0.05|define FURTHEST 0.5|' "$honest curve_beyond_its_last_node"
-plant 'Newton on a grid, and nothing left of it'   src/asymptotics/branch.c 's|define LINEAR           1.0|define LINEAR           100.0|; s|point->doubt = (outer->random|point->doubt = 0 * (outer->random|; s|(log(point->alpha / evaluated)) + point->residual;|(log(point->alpha / evaluated));|' "$honest curve_beyond_its_last_node"
-plant 'a curve that leaves out what folds'       src/asymptotics/curve.c 's|if (scale < -DOUBT \* node\[i\].error) return false;||' "$honest no_curve_over_a_jump"
-plant 'the top of a fold where the walk saw it'  src/asymptotics/staircase.c 's|for (int k = 0, more = 0; k < VERTEX; k++) {|found = true; *error = 1e-5; for (int k = 0, more = 0; k < 0; k++) {|' "$honest no_curve_over_a_jump"
+plant 'rounding that counts as a control'        src/average/controls.c 's|tuning.least_spread \* tuning.least_spread|1e-60|' test_stats
+plant 'a curve that trusts its last node beyond it' src/asymptotics/curve.c 's|return 2 \* x / end_of(c) - 1;|return 2 * fmin(x, c->x_to) / c->x_to - 1;|; s|furthest = 0.05|furthest = 0.5|' "$honest curve_beyond_its_last_node"
+plant 'Newton on a grid, and nothing left of it'   src/asymptotics/solve.c 's|linear = 1.0|linear = 100.0|; s|point->doubt = (outer->random|point->doubt = 0 * (outer->random|; s|(log(point->alpha / evaluated)) + point->residual;|(log(point->alpha / evaluated));|' "$honest curve_beyond_its_last_node"
+plant 'a curve that leaves out what folds'       src/asymptotics/curve.c 's|if (scale < -tuning.doubt \* node\[i\].error) return false;||' "$honest no_curve_over_a_jump"
+plant 'the top of a fold where the walk saw it'  src/asymptotics/staircase.c 's|for (int k = 0, more = 0; k < tuning.attempts; k++) {|found = true; *error = 1e-5; for (int k = 0, more = 0; k < 0; k++) {|' "$honest no_curve_over_a_jump"
 plant 'only one side of a jump'                  src/asymptotics/evolve.c 's|if (alpha <= limit.alpha) return STAIR_OK;|if (alpha > 0) return STAIR_OK;|' "$honest either_side_of_a_jump"
-plant 'overlaps that are small and known well'   src/asymptotics/branch.c 's#return moved > MOST_STALE || gain > MOST_GAIN;#return moved > 1e9 \&\& gain > 1e9;#' "$honest small_overlaps"
-plant 'slopes too steep, and trusted'           src/asymptotics/staircase.c 's|c->slope = height / xx;|c->slope = 3 * height / xx;|; s|define SLOPES *0.3|define SLOPES 0.0|' "$honest third_step_of_three_layers"
+plant 'overlaps that are small and known well'   src/asymptotics/solve.c 's#return moved > tuning.most_stale || gain > tuning.most_gain;#return moved > 1e9 \&\& gain > 1e9;#' "$honest small_overlaps"
+plant 'slopes too steep, and trusted'           src/asymptotics/staircase.c 's|c->slope = height / xx;|c->slope = 3 * height / xx;|; s|slope_error = 0.3|slope_error = 0.0|' "$honest third_step_of_three_layers"
 plant 'a missed precision that is not said'      src/asymptotics/staircase.c 's|step->error > s->options->precision \* step->alpha|step->error > 1e9|' "$honest two_replicates"
 plant 'a rotation sampled alike for all labels'   src/channel/sampling.c 's|M_SQRT1_2) + shift;|M_SQRT1_2) + 0 * shift;|' 'test_channel_rules halves_are_independent'
 plant 'halves that share their nodes'            src/channel/sampling.c 's|from = half \* (replicates / 2)|from = 0 * half|' 'test_channel_rules halves_are_independent'
 plant 'prediction errors of an exact overlap'    src/asymptotics/errors.c 's|most > 0) status|most > 2) status|' "$honest errors_know_the_error_of_the_overlap"
 plant 'more than two dimensions, cut as in two'  src/channel/moments.c 's|f->dim > 2 ? 1 + cutoff + 0.5 \* cutoff \* cutoff : 10|10.0|' 'test_channel_rules tails_of_four_dimensions'
-plant 'an entropy of an average that is not there' src/asymptotics/entropy.c 's|status = stair_average_create(context, structure, 0, rule.replicates, &at);|status = (stair_average_create(context, structure, 0, rule.replicates, \&at), STAIR_OK);|' test_asymptotics_memory
+plant 'an entropy of an average that is not there' src/asymptotics/entropy.c 's|status = stair_average_create(context, structure, 0, effort.replicates, &at);|status = (stair_average_create(context, structure, 0, effort.replicates, \&at), STAIR_OK);|' test_asymptotics_memory
 plant 'an excluded end of an option allowed'      src/core/options.c 's|option->below ? value < option->high : value <= option->high|value <= option->high|' test_option_tables
 plant 'NaN in the range of an option'             src/core/options.c 's|if (high_enough && low_enough)|if (isnan(value) ? true : high_enough \&\& low_enough)|' test_option_tables
 plant 'a refused value of an option kept'         src/core/options.c '/^static stair_status set_real/,/^}/s|double value;|double value = *field = strtod(text, NULL);|' test_option_tables

@@ -77,7 +77,7 @@ static stair_status read_curve(stair_context *context, const stair_model *model,
                                const stair_curve *curve, double *worst)
 {
     int cells = model->info.indices * model->info.indices;
-    double q[STAIR_MAX_INDICES * STAIR_MAX_INDICES], error[STAIR_MAX_INDICES * STAIR_MAX_INDICES];
+    double q[STAIR_SQUARE], error[STAIR_SQUARE];
     stair_errors errors;
     for (int k = 0; k < c->points; k++) {
         stair_curve_at(curve, c->most * (k + 1) / c->points, q, error);

@@ -9,8 +9,6 @@
 
 #include "asymptotics/operator.h"
 
-#define STAIR_SQUARE (STAIR_MAX_INDICES * STAIR_MAX_INDICES)
-
 typedef struct {
     stair_context *context;
     const stair_model *model;

@@ -25,25 +25,42 @@
 #include "core/matrix.h"
 #include "core/spectral.h"
 
-#define MOST_NODES  16
-#define LEAST_ERROR 1e-5 /* relative, of a node: what the fit can tell from zero */
-#define MOST_STEPS  16
-#define NOISY_NODES                                                                                          \
-    9 /* of a branch whose nodes are not cheap, if it goes all the way; else as many as belong to it, */
-#define FEWEST      3    /* and at least these */
-#define FINER       1.2  /* fineness from grid to grid, */
-#define FINER_GRIDS 4    /* at most so often, */
-#define GRID_SHARE  0.5  /* until the error is that part of what is wanted */
-#define CLOSE       1.15 /* times what is wanted is near enough where it takes more samples */
-#define NODE_SHARE  0.9  /* error of a node, relative to the error wanted of the fit */
-#define MORE_NODES  4    /* one after the other where the fit is worst, until it is good */
-#define LAST_REST   3.0  /* v of the last node before perfect recovery, in units of the precision */
-#define FURTHEST    0.05 /* and at most that: beyond it the branch is a guess */
-#define NO_REST     0.5  /* the same of nodes that are put in later */
-#define WIDENING    1.1
-#define BEYOND      1.05 /* the last branch is followed to that much more than the largest alpha */
-#define CHECKS      400
-#define DOUBT       3.0 /* standard errors by which alpha may seem to fall */
+#define MOST_NODES 16 /* of one branch */
+#define MOST_STEPS 16 /* of a staircase */
+
+static const struct {
+    double least_error; /* relative, of a node: what the fit can tell from zero */
+    int noisy_nodes;  /* of a branch whose nodes are not cheap, if it goes all the way; else in proportion, */
+    int fewest_nodes; /* and at least these */
+    int finer_grids;  /* grids are made finer at most so often, */
+    double finer;     /* each time by this factor, */
+    double grid_share;   /* until the error is that part of what is wanted */
+    double close_enough; /* times what is wanted is near enough where it takes more samples */
+    double node_share;   /* error of a node, relative to the error wanted of the fit */
+    int more_nodes;      /* one after the other where the fit is worst, until it is good */
+    double last_rest;    /* v of the last node before perfect recovery, in units of the precision, */
+    double furthest;     /* and at most that: beyond it the branch is a guess */
+    double no_rest;      /* v, in units of the precision, beyond which no node is put in later */
+    double widening; /* of samples when everything is learned: only the operator has tails that need more */
+    double beyond;   /* the last branch is followed to that much more than the largest alpha */
+    int checks;      /* places where alpha is seen to grow, and the error of the fit is looked at */
+    double doubt;    /* standard errors by which alpha may seem to fall */
+} tuning = {.least_error = 1e-5,
+            .noisy_nodes = 9,
+            .fewest_nodes = 3,
+            .finer_grids = 4,
+            .finer = 1.2,
+            .grid_share = 0.5,
+            .close_enough = 1.15,
+            .node_share = 0.9,
+            .more_nodes = 4,
+            .last_rest = 3.0,
+            .furthest = 0.05,
+            .no_rest = 0.5,
+            .widening = 1.1,
+            .beyond = 1.05,
+            .checks = 400,
+            .doubt = 3.0};
 
 typedef struct {
     double v, x, alpha, error;
@@ -162,9 +179,9 @@ static void overlap_errors(const curve_branch *c, int p, double x, double *error
 static bool grows(const curve_branch *c)
 {
     double before = alpha_at(c, 0);
-    for (int k = 1; k <= CHECKS; k++) {
-        double x = end_of(c) * k / CHECKS, now = alpha_at(c, x);
-        if (!(now > before - DOUBT * alpha_error_at(c, x))) return false;
+    for (int k = 1; k <= tuning.checks; k++) {
+        double x = end_of(c) * k / tuning.checks, now = alpha_at(c, x);
+        if (!(now > before - tuning.doubt * alpha_error_at(c, x))) return false;
         before = fmax(before, now);
     }
     return true;
@@ -197,7 +214,7 @@ static void read_node(const curve_branch *c, int p, const stair_branch_point *po
     int d = c->learned;
     shape_of(c, p, point->q, node);
     node->alpha = point->alpha;
-    node->error = fmax(point->alpha_error, LEAST_ERROR * point->alpha);
+    node->error = fmax(point->alpha_error, tuning.least_error * point->alpha);
     double relative[STAIR_MAX_INDICES]; /* errors of V along each axis */
     for (int k = 0; k < d; k++) {
         double moved = 0;
@@ -207,7 +224,7 @@ static void read_node(const curve_branch *c, int p, const stair_branch_point *po
     }
     for (int k = 0; k < d; k++)
         for (int l = 0; l < d; l++)
-            node->shape_error[k * d + l] = fmax(LEAST_ERROR, sqrt(relative[k] * relative[l]));
+            node->shape_error[k * d + l] = fmax(tuning.least_error, sqrt(relative[k] * relative[l]));
 }
 
 /* One fixed point whose alpha has about the error `wanted`: on finer grids, or with as many more samples as
@@ -219,12 +236,14 @@ static stair_status solve_node(stair_branch *b, const curve_branch *c, double v,
     int p = b->model->info.indices;
     b->fine.seed = b->coarse.seed = seed;
     STAIR_TRY(stair_branch_at_mean(b, v, true, point));
-    for (int k = 0; k < FINER_GRIDS && !point->random && point->alpha_error > GRID_SHARE * wanted; k++) {
-        b->fine.fineness *= FINER;
+    for (int k = 0;
+         k < tuning.finer_grids && !point->random && point->alpha_error > tuning.grid_share * wanted; k++) {
+        b->fine.fineness *= tuning.finer;
         STAIR_TRY(stair_branch_at_mean(b, v, true, point));
     }
     double error = point->alpha_error / point->alpha;
-    if (point->alpha_error > CLOSE * wanted && stair_branch_sharpen(b, point, error, wanted / point->alpha))
+    if (point->alpha_error > tuning.close_enough * wanted &&
+        stair_branch_sharpen(b, point, error, wanted / point->alpha))
         STAIR_TRY(stair_branch_at_mean(b, v, true, point));
     b->fine = fine;
     read_node(c, p, point, node);
@@ -242,7 +261,7 @@ static bool fit_branch(curve_branch *c, int n, const curve_node *node)
     for (int i = 0; i < n; i++) {
         double gap = c->limit > 0 ? (c->limit - node[i].alpha) / node[i].v : node[i].alpha;
         double scale = c->limit > 0 ? c->limit - node[i].alpha : node[i].alpha;
-        if (scale < -DOUBT * node[i].error) return false;
+        if (scale < -tuning.doubt * node[i].error) return false;
         if (!(gap > 0) || node[i].error > 0.5 * scale) continue; /* too close to perfect recovery to tell */
         z[used] = place(c, node[i].x);
         value[used] = log(gap);
@@ -267,8 +286,8 @@ static bool fit_branch(curve_branch *c, int n, const curve_node *node)
 static double worst_error(const curve_branch *c, int p, double from, double most, double *x)
 {
     double error[STAIR_SQUARE], worst = 0;
-    for (int k = 1; k < CHECKS; k++) {
-        double at = from + (end_of(c) - from) * k / CHECKS;
+    for (int k = 1; k < tuning.checks; k++) {
+        double at = from + (end_of(c) - from) * k / tuning.checks;
         if (alpha_at(c, at) > most) break;
         overlap_errors(c, p, at, error);
         for (int i = 0; i < p * p; i++)
@@ -294,16 +313,16 @@ static void end_node(const curve_branch *c, int p, const stair_step *step, const
 {
     shape_of(c, p, q, node);
     node->alpha = step->alpha;
-    node->error = fmax(step->error, LEAST_ERROR * step->alpha);
+    node->error = fmax(step->error, tuning.least_error * step->alpha);
     for (int i = 0; i < c->learned * c->learned; i++)
-        node->shape_error[i] = fmax(LEAST_ERROR, 10 * step->error / step->alpha);
+        node->shape_error[i] = fmax(tuning.least_error, 10 * step->error / step->alpha);
 }
 
 /* Where the last branch may stop: at perfect recovery, or beyond the largest alpha that is asked for. */
 static stair_status last_mean(curve_job *job, curve_branch *c, stair_branch *b, double start, double *end)
 {
     stair_perfect limit;
-    *end = fmin(FURTHEST, LAST_REST * job->options->precision);
+    *end = fmin(tuning.furthest, tuning.last_rest * job->options->precision);
     if (!b->kernel && job->model->info.prenoise == 0 && !job->model->info.output_noisy) {
         STAIR_TRY(stair_perfect_find(job->context, b->structure, 256, 2, job->options->seed, &limit));
         c->limit = limit.alpha;
@@ -312,7 +331,7 @@ static stair_status last_mean(curve_job *job, curve_branch *c, stair_branch *b, 
     stair_branch copy = *b;
     for (*end = 0.7 * start; *end > 1e-6; *end *= 0.7) {
         STAIR_TRY(stair_branch_at_mean(&copy, *end, false, job->point));
-        if (job->point->alpha > BEYOND * job->most_alpha) return STAIR_OK;
+        if (job->point->alpha > tuning.beyond * job->most_alpha) return STAIR_OK;
     }
     return STAIR_OK;
 }
@@ -339,13 +358,15 @@ static stair_status make_branch(curve_job *job, int k)
     }
     c->x_to = place_of(c, end);
     if (!b->kernel)
-        b->fine.widening = fmin(b->fine.widening, WIDENING); /* only the operator has tails that need more */
+        b->fine.widening =
+            fmin(b->fine.widening, tuning.widening); /* only the operator has tails that need more */
     const stair_average_rule *rule = stair_average_rule_for(b->structure, &b->fine, job->marks[k].q);
     bool grids = rule && rule->refines && !rule->random(b->structure);
     bool cheap = grids && k == 0; /* nothing is known of the hidden row */
-    int part = (int)ceil(NOISY_NODES * c->x_to / M_PI_2), inside = cheap           ? MOST_NODES - 4
-                                                                   : part > FEWEST ? part
-                                                                                   : FEWEST;
+    int part = (int)ceil(tuning.noisy_nodes * c->x_to / M_PI_2), inside = cheap ? MOST_NODES - 4
+                                                                          : part > tuning.fewest_nodes
+                                                                              ? part
+                                                                              : tuning.fewest_nodes;
     double first = cheap   ? 0.5
                    : grids ? 1
                            : 1.5; /* where nodes are noisy they stay away from the step, which is known */
@@ -354,11 +375,11 @@ static stair_status make_branch(curve_job *job, int k)
     for (int i = 0; i < p; i++)
         most = fmax(most, (last ? 1 : job->marks[k + 1].q[i * (p + 1)]) - job->marks[k].q[i * (p + 1)]);
     double slope = fmax(0.1, most) / fabs(next - curve->steps[k].alpha);
-    double wanted = job->options->points ? INFINITY : NODE_SHARE * job->options->precision / slope;
+    double wanted = job->options->points ? INFINITY : tuning.node_share * job->options->precision / slope;
     bool good = false;
     double x = 0, nearest = c->x_to * first / (inside + first),
-           furthest = place_of(c, fmin(end, NO_REST * job->options->precision));
-    for (int i = 0; i < inside + MORE_NODES; i++) {
+           furthest = place_of(c, fmin(end, tuning.no_rest * job->options->precision));
+    for (int i = 0; i < inside + tuning.more_nodes; i++) {
         double share = cheap ? 0.5 * (1 - cos(M_PI * (i + first) / inside))
                              : (i + first) / (inside + first - (last ? 1 : 0));
         uint64_t seed = job->options->seed + 7919 * (uint64_t)(16 * k + i + 1);
@@ -456,7 +477,8 @@ stair_stop stair_curve_at(const stair_curve *curve, double alpha, double *q, dou
     stair_stop stop = read_branch(curve, alpha, q, q_error);
     for (int k = 0; k < curve->branch_count; k++) {
         double error = curve->steps[k].error, beyond[STAIR_SQUARE], unused[STAIR_SQUARE];
-        if (!(alpha <= curve->branches[k].from && alpha + DOUBT * error > curve->branches[k].from)) continue;
+        if (!(alpha <= curve->branches[k].from && alpha + tuning.doubt * error > curve->branches[k].from))
+            continue;
         read_branch(curve, fmax(alpha + error, curve->branches[k].from), beyond, unused);
         for (int i = 0; i < p * p; i++) q_error[i] = hypot(q_error[i], beyond[i] - q[i]);
     }

@@ -16,14 +16,11 @@
 #include "core/qmc.h"
 #include "core/rng.h"
 
-#define POINTS 8192
-#define CELLS  (STAIR_MAX_INDICES * STAIR_MAX_TOKENS)
-#define SQUARE (STAIR_MAX_INDICES * STAIR_MAX_INDICES)
-#define LABEL  (STAIR_MAX_TOKENS * STAIR_MAX_TOKENS)
+#define POINTS 8192 /* of one replicate */
 
 static void root(int n, const double *a, double *out)
 {
-    double values[STAIR_MAX_INDICES], vectors[SQUARE];
+    double values[STAIR_MAX_INDICES], vectors[STAIR_SQUARE];
     stair_matrix_eigen(n, a, values, vectors);
     for (int i = 0; i < n; i++)
         for (int j = 0; j < n; j++) {
@@ -45,7 +42,8 @@ static void one_point(const stair_model *model, const double *root_q, const doub
                       const double *normals, double *bayes, double *plugin)
 {
     int p = model->info.indices, m = model->info.tokens, size = p * m;
-    double omega[CELLS] = {0}, z[CELLS], other[CELLS], y[LABEL], y_other[LABEL], y_mean[LABEL];
+    double omega[STAIR_MAX_CELLS] = {0}, z[STAIR_MAX_CELLS], other[STAIR_MAX_CELLS], y[STAIR_MAX_LABEL],
+           y_other[STAIR_MAX_LABEL], y_mean[STAIR_MAX_LABEL];
     add(p, m, root_q, normals, omega);
     memcpy(z, omega, sizeof z);
     memcpy(other, omega, sizeof other);
@@ -63,7 +61,7 @@ static void one_point(const stair_model *model, const double *root_q, const doub
 typedef struct {
     const stair_model *model;
     uint64_t seed;
-    double root_q[SQUARE], root_v[SQUARE];
+    double root_q[STAIR_SQUARE], root_v[STAIR_SQUARE];
     double bayes[STAIR_MOST_REPLICATES], plugin[STAIR_MOST_REPLICATES];
 } errors_job;
 
@@ -71,7 +69,7 @@ static stair_status one_replicate(void *user, size_t r, int thread, stair_contex
 {
     errors_job *job = user;
     int size = job->model->info.indices * job->model->info.tokens;
-    double shift[3 * CELLS], u[3 * CELLS];
+    double shift[3 * STAIR_MAX_CELLS], u[3 * STAIR_MAX_CELLS];
     (void)thread, (void)local;
     stair_rng_uniforms(job->seed + 1, STAIR_RNG_SHIFT, (uint64_t)r, 3 * size, shift);
     for (uint64_t i = 0; i < POINTS; i++) {
@@ -89,7 +87,7 @@ static stair_status evaluate(stair_context *context, errors_job *job, int n, con
                              double *plugin)
 {
     int p = job->model->info.indices;
-    double rest[SQUARE];
+    double rest[STAIR_SQUARE];
     for (int i = 0; i < p * p; i++) rest[i] = (i % (p + 1) == 0 ? 1 + job->model->info.prenoise : 0) - q[i];
     root(p, q, job->root_q);
     root(p, rest, job->root_v);
@@ -124,7 +122,7 @@ static stair_status add_error_of_overlap(stair_context *context, errors_job *job
                                          const double *q_error, stair_errors *errors)
 {
     int p = job->model->info.indices;
-    double moved[SQUARE], bayes, plugin, norm = 0;
+    double moved[STAIR_SQUARE], bayes, plugin, norm = 0;
     move_overlap(p, q, q_error, moved);
     for (int i = 0; i < p * p; i++) norm += moved[i] * moved[i];
     STAIR_TRY(evaluate(context, job, n, moved, &bayes, &plugin));

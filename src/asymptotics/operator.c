@@ -7,9 +7,10 @@
 #include <math.h>
 #include <string.h>
 
-#define MOST_STEPS 100000
-#define SETTLED    1e-13
-#define CELLS      (STAIR_MAX_INDICES * STAIR_MAX_INDICES)
+static const struct {
+    int most_steps; /* of the power method */
+    double settled; /* change of the eigenvector at which it ends */
+} tuning = {.most_steps = 100000, .settled = 1e-13};
 
 static double product(int n, const double *a, const double *b)
 {
@@ -23,11 +24,11 @@ void stair_operator_leading(const stair_average *outer, const stair_symmetry *sy
 {
     int k = outer->kernel, p = outer->indices, n = k * k;
     double x[STAIR_MOST_KERNEL * STAIR_MOST_KERNEL] = {0}, y[STAIR_MOST_KERNEL * STAIR_MOST_KERNEL],
-                                 full[CELLS];
+                                 full[STAIR_SQUARE];
     memset(leading, 0, sizeof *leading);
     if (!k) return;
     for (int i = 0; i < k; i++) x[i * (k + 1)] = 1 / sqrt(k);
-    for (int step = 0; step < MOST_STEPS; step++) {
+    for (int step = 0; step < tuning.most_steps; step++) {
         stair_average_apply(outer, -1, x, y);
         stair_spectral_lift(p, k, basis, y, full);
         stair_symmetrise(symmetry, full);
@@ -38,7 +39,7 @@ void stair_operator_leading(const stair_average *outer, const stair_symmetry *sy
             moved = fmax(moved, fabs(y[i] / norm - x[i]));
             x[i] = y[i] / norm;
         }
-        if (moved < SETTLED) break;
+        if (moved < tuning.settled) break;
     }
     stair_average_apply(outer, -1, x, y);
     leading->value = product(n, x, y);

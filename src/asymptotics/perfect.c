@@ -17,15 +17,17 @@
 #include "core/qmc.h"
 #include "core/rng.h"
 
-#define STEPS  200
-#define INSIDE 1e-6 /* of the trace: eigenvalues of V above it are positive */
-#define CELLS  (STAIR_MAX_INDICES * STAIR_MAX_TOKENS)
+static const struct {
+    int steps;     /* of V -> 1 / f(V), at most */
+    double inside; /* of the trace: eigenvalues of V above it are positive */
+} tuning = {.steps = 200, .inside = 1e-6};
 
 static void average(const stair_linear *linear, const stair_symmetry *symmetry, size_t points, uint64_t seed,
                     int replicate, const double *v, double *f)
 {
     int p = linear->model->info.indices, size = p * linear->model->info.tokens;
-    double shift[CELLS], u[CELLS], z[CELLS], root[STAIR_SQUARE], inverse[STAIR_SQUARE];
+    double shift[STAIR_MAX_CELLS], u[STAIR_MAX_CELLS], z[STAIR_MAX_CELLS], root[STAIR_SQUARE],
+        inverse[STAIR_SQUARE];
     stair_linear_roots(p, v, root, inverse);
     stair_rng_uniforms(seed, STAIR_RNG_SHIFT, (uint64_t)replicate, size, shift);
     memset(f, 0, sizeof(double) * (size_t)(p * p));
@@ -58,7 +60,7 @@ static void find(const stair_linear *linear, const stair_symmetry *symmetry, siz
     out->equations = linear->rank;
     out->counting = out->equations ? (double)p / out->equations : INFINITY;
     for (int i = 0; i < p; i++) v[i * (p + 1)] = 1.0 / p;
-    for (int s = 0; s < STEPS; s++) {
+    for (int s = 0; s < tuning.steps; s++) {
         average(linear, symmetry, points, seed, 0, v, f);
         double now = step(p, f, v);
         if (fabs(now - before) <= 1e-7 * now) break;
@@ -73,7 +75,7 @@ static void find(const stair_linear *linear, const stair_symmetry *symmetry, siz
         out->alpha += mu[r] / replicates;
     }
     out->error = stair_replicate_error(replicates, mu);
-    for (int i = 0; i < p; i++) inside &= v[i * (p + 1)] > INSIDE;
+    for (int i = 0; i < p; i++) inside &= v[i * (p + 1)] > tuning.inside;
     if (inside) { /* then counting is exact, and the sampled value only shows the noise */
         out->alpha = out->counting;
         out->error = 0;

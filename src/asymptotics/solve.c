@@ -203,9 +203,9 @@ static stair_status approach(stair_branch *b, const stair_average_effort *rule, 
 
 typedef struct {
     int count;
-    double direction[STAIR_MAX_INDICES][STAIR_SQUARE];     /* orthonormal, in the space of y */
-    double inverse[STAIR_MAX_INDICES * STAIR_MAX_INDICES]; /* (1 - J)^-1 */
-    double slope[STAIR_MAX_INDICES];                       /* d log alpha along each */
+    double direction[STAIR_MAX_INDICES][STAIR_SQUARE]; /* orthonormal, in the space of y */
+    double inverse[STAIR_SQUARE];                      /* (1 - J)^-1 */
+    double slope[STAIR_MAX_INDICES];                   /* d log alpha along each */
 } newton;
 
 static double dot(int n, const double *a, const double *b)
@@ -240,7 +240,7 @@ static stair_status differentiate(stair_branch *b, const stair_average_effort *r
 {
     int cells = b->learned * b->learned;
     map_value base, moved;
-    double y[STAIR_SQUARE], matrix[STAIR_MAX_INDICES * STAIR_MAX_INDICES];
+    double y[STAIR_SQUARE], matrix[STAIR_SQUARE];
     choose_directions(b, n);
     memcpy(y, b->y, sizeof y);
     STAIR_TRY(map_at(b, rule, outer, target, &base));

@@ -14,20 +14,35 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIRST      0.85 /* v of the first point of a branch, relative to its start */
-#define RATIO      0.55 /* and from point to point */
-#define LAST_MEAN  3e-5 /* where v counts as zero */
-#define MOST_ALPHA 1e3  /* no step is looked for beyond */
-#define SLACK      3e-3 /* by which alpha(v) may fall, at least, before it counts as a fold */
-#define SECANT     4    /* steps towards a crossing, with either rule */
-#define WIDE       0.02 /* of log v: slopes of noisy maps are not taken between points closer than that */
-#define SLOPES     0.3  /* relative error of such slopes */
-#define SHARE      0.3  /* of the precision that they may cost */
-#define FAR        0.3  /* |height| that is no crossing */
-#define MORE       2    /* times that the rule at a crossing may be made more careful */
-#define VERTEX     4    /* attempts to find the largest alpha of a fold */
-#define APART      0.3  /* in log v, of the three points that show it, */
-#define INSIDE     0.7  /* within which it has to be */
+#define SECANT 4 /* steps towards a crossing, with either rule */
+
+static const struct {
+    double first;       /* v of the first point of a branch, relative to its start, */
+    double ratio;       /* and from point to point */
+    double last_mean;   /* where v counts as zero */
+    double most_alpha;  /* no step is looked for beyond */
+    double slack;       /* by which alpha(v) may fall, at least, before it counts as a fold */
+    double wide;        /* of log v: slopes of noisy maps are not taken between points closer than that */
+    double slope_error; /* relative error of such slopes */
+    double share;       /* of the precision that they may cost */
+    double no_crossing; /* |height| that is no crossing */
+    int more;           /* times that the rule at a crossing may be made more careful */
+    int attempts;       /* to find the largest alpha of a fold */
+    double apart;       /* in log v, of the three points that show it, */
+    double inside;      /* within which it has to be */
+} tuning = {.first = 0.85,
+            .ratio = 0.55,
+            .last_mean = 3e-5,
+            .most_alpha = 1e3,
+            .slack = 3e-3,
+            .wide = 0.02,
+            .slope_error = 0.3,
+            .share = 0.3,
+            .no_crossing = 0.3,
+            .more = 2,
+            .attempts = 4,
+            .apart = 0.3,
+            .inside = 0.7};
 
 typedef struct {
     double v, alpha, height;          /* height: log(alpha * eigenvalue) */
@@ -118,7 +133,7 @@ static stair_status first_step(staircase *s)
     for (int more = 0;; more++) {
         status = stair_branch_at_zero(s->b, fmax(1e-9, 1e-3 * s->options->precision), s->point);
         double relative = s->point->leading.error / s->point->leading.value;
-        if (status != STAIR_OK || more == MORE || s->options->points ||
+        if (status != STAIR_OK || more == tuning.more || s->options->points ||
             !stair_branch_sharpen(s->b, s->point, relative, s->options->precision))
             break;
     }
@@ -126,7 +141,7 @@ static stair_status first_step(staircase *s)
     STAIR_TRY(status);
     double value = s->point->leading.value;
     if (step) describe(s, step);
-    bool never = !(value > 1 / MOST_ALPHA);
+    bool never = !(value > 1 / tuning.most_alpha);
     if (step) {
         step->alpha = never ? INFINITY : 1 / value;
         step->error = never ? 0 : s->point->leading.error / (value * value);
@@ -195,7 +210,7 @@ static stair_status close_in(staircase *s, walk_point *above, walk_point *below,
 static void crossing_errors(const stair_branch_point *point, crossing *c)
 {
     double alpha[STAIR_MOST_REPLICATES], v[STAIR_MOST_REPLICATES], shared = hypot(point->bias, point->doubt);
-    double way = fabs(c->at.height / c->slope), unsure = hypot(SLOPES, c->slope_noise / c->slope);
+    double way = fabs(c->at.height / c->slope), unsure = hypot(tuning.slope_error, c->slope_noise / c->slope);
     for (int r = 0; r < point->replicates; r++) {
         double height = log(point->alpha_by_replicate[r] * fmax(1e-300, point->leading.by_replicate[r]));
         v[r] = -height / c->slope;
@@ -214,16 +229,16 @@ static stair_status solve_crossing(staircase *s, double v, crossing *c)
     double precision = s->options->precision;
     for (int k = 0, more = 0;; k++) {
         STAIR_TRY(walk_to(s, v, true, &c->at));
-        if (before.v > 0 && fabs(log(c->at.v / before.v)) > (s->point->random ? WIDE : 1e-6))
+        if (before.v > 0 && fabs(log(c->at.v / before.v)) > (s->point->random ? tuning.wide : 1e-6))
             fit_slopes(2, (walk_point[]){before, c->at}, c);
         before = c->at;
         crossing_errors(s->point, c);
-        if (k >= SECANT || c->doubt <= SHARE * fmax(precision, c->error)) {
-            if (!(fabs(c->at.height) < FAR))
+        if (k >= SECANT || c->doubt <= tuning.share * fmax(precision, c->error)) {
+            if (!(fabs(c->at.height) < tuning.no_crossing))
                 return stair_fail(s->b->context, STAIR_NOT_CONVERGED,
                                   "no crossing near alpha = %.4g; log(alpha eigenvalue) = %.2g", c->at.alpha,
                                   c->at.height);
-            if (more++ == MORE || s->options->points) return STAIR_OK;
+            if (more++ == tuning.more || s->options->points) return STAIR_OK;
             if (!stair_branch_sharpen(s->b, s->point, c->error, precision)) return STAIR_OK;
             before.v = 0; /* of another rule */
         }
@@ -269,16 +284,17 @@ static stair_status look_for_top(staircase *s, double *middle, bool *found, walk
     double value[3];
     walk_point here;
     for (int k = 0; k < 3; k++) {
-        STAIR_TRY(solve_at(s->other, s->other_point, exp(*middle + order[k] * APART), true, &here));
+        STAIR_TRY(solve_at(s->other, s->other_point, exp(*middle + order[k] * tuning.apart), true, &here));
         value[order[k] + 1] = log(here.alpha);
     }
     s->other_mean = here.v;
     double slope = 0.5 * (value[2] - value[0]), bend = value[2] - 2 * value[1] + value[0];
     double move = bend < 0 ? fmax(-2, fmin(2, -slope / bend)) : slope > 0 ? 2 : -2;
     double gain = slope * move + 0.5 * bend * move * move;
-    *found = fabs(move) <= INSIDE;
-    *top = (walk_point){.v = exp(*middle + APART * move), .alpha = exp(value[1] + gain)};
-    *doubt = SLOPES * fabs(gain) + 0.1 * fabs(bend) * fabs(move); /* a parabola is not all there is */
+    *found = fabs(move) <= tuning.inside;
+    *top = (walk_point){.v = exp(*middle + tuning.apart * move), .alpha = exp(value[1] + gain)};
+    *doubt =
+        tuning.slope_error * fabs(gain) + 0.1 * fabs(bend) * fabs(move); /* a parabola is not all there is */
     *middle = log(top->v);
     return STAIR_OK;
 }
@@ -289,12 +305,12 @@ static stair_status refine_top(staircase *s, double *error)
     double middle = log(s->top.v), doubt = 0;
     bool found = false;
     *s->other = *s->b;
-    for (int k = 0, more = 0; k < VERTEX; k++) {
+    for (int k = 0, more = 0; k < tuning.attempts; k++) {
         STAIR_TRY(look_for_top(s, &middle, &found, &s->top, &doubt));
         const stair_branch_point *point = s->other_point;
         *error = hypot(point->alpha_error / point->alpha, doubt);
         if (!found) continue;
-        if (more++ == MORE || s->options->points || *error <= s->options->precision) return STAIR_OK;
+        if (more++ == tuning.more || s->options->points || *error <= s->options->precision) return STAIR_OK;
         if (!stair_branch_sharpen(s->other, point, *error, s->options->precision)) return STAIR_OK;
     }
     return found ? STAIR_OK
@@ -313,7 +329,7 @@ static void begin_at_top(const staircase *s, double error, stair_step *step)
     for (int i = 0; i < p; i++) {
         double q = s->other_point->q[i * (p + 1)], rest = (1 - q) * s->top.v / s->other_mean;
         step->overlap[i] = q > 0 ? 1 - rest : 0;
-        step->overlap_error[i] = q > 0 ? SLOPES * APART * rest : 0;
+        step->overlap_error[i] = q > 0 ? tuning.slope_error * tuning.apart * rest : 0;
     }
 }
 
@@ -335,13 +351,13 @@ static stair_status walk(staircase *s, double start, bool *found)
     walk_point before = {.v = start, .alpha = s->top.alpha, .height = -INFINITY}, now;
     *found = false;
     s->jumping = false;
-    for (double v = start * FIRST; v > LAST_MEAN; v *= RATIO) {
+    for (double v = start * tuning.first; v > tuning.last_mean; v *= tuning.ratio) {
         STAIR_TRY(walk_to(s, v, false, &now));
         if (s->point->stop == STAIR_STOP_ITERATIONS)
             return stair_fail(s->b->context, STAIR_NOT_CONVERGED,
                               "no fixed point with mean 1 - Q = %g; residual %.2g", v, s->point->residual);
         bool was = s->jumping;
-        double noise = fmax(SLACK, s->point->alpha_error / s->point->alpha);
+        double noise = fmax(tuning.slack, s->point->alpha_error / s->point->alpha);
         s->jumping = now.alpha < s->top.alpha * (1 - noise) || (was && now.alpha < s->top.alpha);
         if (now.alpha > s->top.alpha) s->top = now;
         if (!s->jumping && now.height > 0) {
@@ -350,7 +366,7 @@ static stair_status walk(staircase *s, double start, bool *found)
             return status == STAIR_NOT_CONVERGED ? cross(s, start, before, now)
                                                  : status; /* no fold, or it was noise */
         }
-        if (now.alpha > MOST_ALPHA) return STAIR_OK;
+        if (now.alpha > tuning.most_alpha) return STAIR_OK;
         before = now;
     }
     return STAIR_OK;
@@ -371,7 +387,7 @@ static stair_status last_step(staircase *s, double end_alpha)
     for (int i = 0; i < model->info.indices; i++) identity[i * (model->info.indices + 1)] = 1;
     name_learned(model, identity, step);
     for (int i = 0; i < model->info.indices; i++) step->overlap[i] = 1;
-    if (s->top.alpha > end_alpha * (1 + SLACK) && s->top.v > 10 * LAST_MEAN) {
+    if (s->top.alpha > end_alpha * (1 + tuning.slack) && s->top.v > 10 * tuning.last_mean) {
         double error;
         stair_status status = refine_top(s, &error);
         if (status == STAIR_NOT_CONVERGED) return STAIR_OK; /* noise, no fold */

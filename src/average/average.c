@@ -6,12 +6,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LEFT            20.0 /* times the square of a relative correction for random nodes is left, */
-#define LEAST_LEFT      0.03 /* and at least that part of it */
-#define NOISE_SHARE     0.9  /* of an error that is wanted, */
-#define BIAS_SHARE      0.4  /* and what all replicates may share */
-#define NODES_AT_ONCE   4    /* times more nodes */
-#define SAFE_REPLICATES 8.0  /* whose spread is known to a third */
+static const struct {
+    double left; /* times the square of a relative correction for random nodes is left: 10 to 20 at six places
+                    where it was 1 to 6 %, */
+    double least_left;      /* and at least that part of it */
+    double noise_share;     /* of an error that is wanted, */
+    double bias_share;      /* and what all replicates may share */
+    int nodes_at_once;      /* times more nodes, at most */
+    double safe_replicates; /* whose spread is known to a third */
+} tuning = {.left = 20.0,
+            .least_left = 0.03,
+            .noise_share = 0.9,
+            .bias_share = 0.4,
+            .nodes_at_once = 4,
+            .safe_replicates = 8.0};
 
 const stair_average_rule *const stair_average_rules[] = {&stair_average_hermite, &stair_average_label_grid,
                                                          &stair_average_label_plane, &stair_average_samples,
@@ -129,7 +137,7 @@ double stair_average_spread(const stair_average *outer, const double *by_replica
 double stair_bias_left(double correction)
 {
     correction = fabs(correction);
-    return correction * fmin(1, fmax(LEAST_LEFT, LEFT * correction));
+    return correction * fmin(1, fmax(tuning.least_left, tuning.left * correction));
 }
 
 void stair_subspace_set(const stair_structure *structure, const double *q, const double *basis,
@@ -187,13 +195,14 @@ void stair_average_features(const stair_average *outer, const stair_subspace *re
 
 double stair_average_excess(double bias, double error, double wanted)
 {
-    return sqrt(fmax(0, error * error - bias * bias)) / (NOISE_SHARE * wanted);
+    return sqrt(fmax(0, error * error - bias * bias)) / (tuning.noise_share * wanted);
 }
 
 bool stair_average_more_nodes(stair_average_effort *effort, double bias, double wanted)
 {
     bool more = false;
-    for (double left = bias; left > BIAS_SHARE * wanted && left > bias / NODES_AT_ONCE; left /= 2) {
+    for (double left = bias; left > tuning.bias_share * wanted && left > bias / tuning.nodes_at_once;
+         left /= 2) {
         effort->nodes *= 2;
         more = true;
     }
@@ -202,9 +211,9 @@ bool stair_average_more_nodes(stair_average_effort *effort, double bias, double 
 
 bool stair_average_safe_replicates(stair_average_effort *effort, double *excess)
 {
-    if (!(*excess > 1 && effort->replicates < SAFE_REPLICATES)) return false;
-    *excess *= stair_student(SAFE_REPLICATES) / stair_student(effort->replicates) *
-               sqrt(effort->replicates / SAFE_REPLICATES);
-    effort->replicates = (int)SAFE_REPLICATES;
+    if (!(*excess > 1 && effort->replicates < tuning.safe_replicates)) return false;
+    *excess *= stair_student(tuning.safe_replicates) / stair_student(effort->replicates) *
+               sqrt(effort->replicates / tuning.safe_replicates);
+    effort->replicates = (int)tuning.safe_replicates;
     return true;
 }

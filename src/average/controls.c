@@ -7,9 +7,11 @@
 
 #include "core/matrix.h"
 
-#define LEAST_SPREAD                                                                                         \
-    1e-6 /* of a control, relative to the terms it is the difference of: less is rounding, also of slopes */
-#define LEAST_VALUE 1e-8 /* eigenvalues of the correlations below are combinations that do not vary */
+static const struct {
+    double least_spread; /* of a control, relative to the terms it is the difference of: less is rounding,
+                            also of slopes */
+    double least_value;  /* eigenvalues of the correlations below are combinations that do not vary */
+} tuning = {.least_spread = 1e-6, .least_value = 1e-8};
 
 /* Doubles that one replicate has: total, sum, size, cross. */
 static size_t group_size(const stair_controls *c)
@@ -94,7 +96,8 @@ static void solve(stair_controls *c, int without)
     summary s = sum_others(c, without);
     for (int i = 0; i < k; i++) {
         double spread = covariance(&s, i, n + i);
-        scale[i] = spread > LEAST_SPREAD * LEAST_SPREAD * s.size[i] / *s.total ? 1 / sqrt(spread) : 0;
+        scale[i] =
+            spread > tuning.least_spread * tuning.least_spread * s.size[i] / *s.total ? 1 / sqrt(spread) : 0;
     }
     for (int i = 0; i < k; i++) {
         for (int j = 0; j < k; j++) matrix[i * k + j] = covariance(&s, i, n + j) * scale[i] * scale[j];
@@ -103,7 +106,7 @@ static void solve(stair_controls *c, int without)
     stair_matrix_eigen(k, matrix, values, vectors);
     memset(c->coefficient, 0, sizeof(double) * (size_t)(k * n));
     for (int e = 0; e < k; e++) {
-        if (!(values[e] > LEAST_VALUE)) continue;
+        if (!(values[e] > tuning.least_value)) continue;
         for (int t = 0; t < n; t++) {
             double along = 0;
             for (int i = 0; i < k; i++) along += vectors[i * k + e] * right[i * n + t];

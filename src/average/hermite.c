@@ -10,14 +10,17 @@
 #include "core/matrix.h"
 #include "core/rng.h"
 
-#define MOST_NODES 60000 /* ten coordinates */
-#define MOST_SIZE  12
-#define ASIDE      1e-7 /* the centre node is a tie as well: step aside, at a cost of 1e-14 */
+#define MOST_SIZE 12 /* coordinates: 3^10 nodes are the most that are taken */
+
+static const struct {
+    int most_nodes; /* ten coordinates */
+    double aside;   /* the centre node is a tie as well: step aside, at a cost of 1e-14 */
+} tuning = {.most_nodes = 60000, .aside = 1e-7};
 
 static bool fits(const stair_structure *structure, const stair_average_effort *effort, const double *q)
 {
     const stair_model_info *info = &structure->model->info;
-    if (!structure->point || pow(3, info->indices * info->tokens) > MOST_NODES ||
+    if (!structure->point || pow(3, info->indices * info->tokens) > tuning.most_nodes ||
         info->indices > STAIR_MOST_KERNEL)
         return false;
     for (int i = 0; i < info->indices * info->indices; i++)
@@ -36,7 +39,7 @@ static double node_of(size_t i, int size, const double *turn, double *z)
         weight *= share[i % 3];
     }
     for (int k = 0; k < size; k++) {
-        z[k] = ASIDE * (k + 1);
+        z[k] = tuning.aside * (k + 1);
         for (int j = 0; j < size; j++) z[k] += turn[k * size + j] * x[j];
     }
     return weight;
@@ -49,7 +52,7 @@ static stair_status rotated(stair_context *context, const stair_model *model,
 {
     int p = model->info.indices, size = p * model->info.tokens;
     size_t k = (size_t)model->info.label_size, pm = (size_t)size;
-    double turn[MOST_SIZE * MOST_SIZE], identity[STAIR_MAX_INDICES * STAIR_MAX_INDICES] = {0};
+    double turn[MOST_SIZE * MOST_SIZE], identity[STAIR_SQUARE] = {0};
     double *z = memory, *omega = z + n * pm, *g = omega + n * pm, *labels = g + n * pm,
            *weight = labels + n * k;
     double *logz = weight + n, *dg = logz + n, *features = dg + n * pm * pm,

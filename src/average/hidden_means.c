@@ -29,25 +29,43 @@
 #include "core/qmc.h"
 #include "core/rng.h"
 
-#define REACH             5.0   /* standard deviations that nodes cover */
-#define MEAN_REACH        4.5   /* and means */
-#define PRIOR_STEP        0.9   /* of nodes, in units of the hidden standard deviation, per fineness */
-#define WIDTH_STEP        1.15  /* and of the width sqrt(v) / |dw/du| */
-#define MEAN_STEP         0.65  /* of means, in units of sqrt(q V) */
-#define WIDER             1.2   /* than its distribution: second moments have long tails */
-#define SETS              16    /* of random nodes, so that their errors go down together as well */
-#define MOST_FLIPS        4     /* signs of rows; lattices have that of all rows together already */
-#define NEGLIGIBLE        14.0f /* exponents that far below the largest do not count, */
-#define RANDOM_NEGLIGIBLE 10.0f /* and beside the noise of random nodes */
-#define MOST_TABLE        ((size_t)16 << 20) /* floats of A */
-#define LEAST_LAST        2.5e-3             /* v of the last row below which nodes and labels are too many */
-#define LEAST_RANDOM      5e-3  /* or random nodes near enough to the label too few: samples are cheaper */
-#define LEAST_HIDDEN      0.1   /* v of a hidden row below which few random nodes would be near its mean */
-#define LESS              0.95  /* of the fineness, until the table is not too large: the error shows it */
-#define FAR               1e-6f /* A below does not count */
-#define HALVES            STAIR_HIDDEN_HALVES
-#define LABELS            16 /* of one piece of work */
-#define CELLS             (STAIR_MAX_INDICES * STAIR_MAX_TOKENS)
+#define SETS   16 /* of random nodes, so that their errors go down together as well */
+#define HALVES STAIR_HIDDEN_HALVES
+
+static const struct {
+    double reach;      /* standard deviations that nodes cover, */
+    double mean_reach; /* and means */
+    double prior_step; /* of nodes, in units of the hidden standard deviation, per fineness, */
+    double width_step; /* and of the width sqrt(v) / |dw/du| */
+    double mean_step;  /* of means, in units of sqrt(q V) */
+    double wider;      /* nodes than the distribution: second moments have long tails */
+    int most_flips;   /* signs of rows that a node stands for; lattices have that of all rows together already
+                       */
+    float negligible; /* exponents that far below the largest do not count, */
+    float random_negligible; /* and beside the noise of random nodes */
+    size_t most_table;       /* floats of A */
+    double least_last;       /* v of the last row below which nodes and labels are too many, */
+    double least_random;     /* or random nodes near enough to the label too few: samples are cheaper */
+    double least_hidden;     /* v of a hidden row below which few random nodes would be near its mean */
+    double less;             /* of the fineness, until the table is not too large: the error shows it */
+    float least_prior;       /* A below does not count */
+    int labels;              /* of one piece of work */
+} tuning = {.reach = 5.0,
+            .mean_reach = 4.5,
+            .prior_step = 0.9,
+            .width_step = 1.15,
+            .mean_step = 0.65,
+            .wider = 1.2,
+            .most_flips = 4,
+            .negligible = 14.0f,
+            .random_negligible = 10.0f,
+            .most_table = ((size_t)16 << 20),
+            .least_last = 2.5e-3,
+            .least_random = 5e-3,
+            .least_hidden = 0.1,
+            .less = 0.95,
+            .least_prior = 1e-6f,
+            .labels = 16};
 
 STAIR_HOT_TABLE(float, stair_means_exponents,
                 (const stair_means_nodes *nodes, const stair_means_label *label, float *exponent));
@@ -94,9 +112,11 @@ struct stair_hidden_means {
 /* Two hidden tokens: about how many entries the table of A has at the least fineness that is trusted. */
 static double table_estimate(double hidden, double last)
 {
-    double node = fmin(PRIOR_STEP * PRIOR_STEP * hidden, WIDTH_STEP * WIDTH_STEP * last),
-           mean = MEAN_STEP * MEAN_STEP * hidden;
-    return M_PI * REACH * REACH / node * 0.5 * M_PI * MEAN_REACH * MEAN_REACH / mean;
+    double node = fmin(tuning.prior_step * tuning.prior_step * hidden,
+                       tuning.width_step * tuning.width_step * last),
+           mean = tuning.mean_step * tuning.mean_step * hidden;
+    return M_PI * tuning.reach * tuning.reach / node * 0.5 * M_PI * tuning.mean_reach * tuning.mean_reach /
+           mean;
 }
 
 bool stair_hidden_means_fit(const stair_structure *structure, const double *q)
@@ -111,9 +131,9 @@ bool stair_hidden_means_fit(const stair_structure *structure, const double *q)
         known |= q[i * (p + 1)] > 0;
         hidden = fmin(hidden, 1 - q[i * (p + 1)] + model->info.prenoise);
     }
-    bool few = structure->many_hidden ? last > LEAST_RANDOM && hidden > LEAST_HIDDEN
-                                      : known && table_estimate(hidden, last) < (double)MOST_TABLE / 2;
-    return q[p * p - 1] > 0 && last > LEAST_LAST && few && structure->last_row;
+    bool few = structure->many_hidden ? last > tuning.least_random && hidden > tuning.least_hidden
+                                      : known && table_estimate(hidden, last) < (double)tuning.most_table / 2;
+    return q[p * p - 1] > 0 && last > tuning.least_last && few && structure->last_row;
 }
 
 /* ---- nodes ------------------------------------------------------------------------------------ */
@@ -159,26 +179,26 @@ static void map_nodes(const stair_last_row *last, size_t first, size_t n, double
 static double node_step(const stair_hidden_means *h, double slope)
 {
     double width = sqrt(h->variance[h->p - 1]) / slope;
-    return fmin(PRIOR_STEP, WIDTH_STEP * width) * sqrt(h->variance[0]);
+    return fmin(tuning.prior_step, tuning.width_step * width) * sqrt(h->variance[0]);
 }
 
 static double mean_step(const stair_hidden_means *h)
 {
-    return MEAN_STEP * sqrt(h->q[0] * h->variance[0] / (h->q[0] + h->variance[0]));
+    return tuning.mean_step * sqrt(h->q[0] * h->variance[0] / (h->q[0] + h->variance[0]));
 }
 
 static size_t table_size(const stair_hidden_means *h, double slope, double fineness)
 {
-    return stair_hidden_disc(REACH * sqrt(h->q[0] + h->variance[0]), node_step(h, slope) / fineness, 0, false,
-                             0, NULL, NULL, NULL) *
-           stair_hidden_disc(MEAN_REACH * sqrt(h->q[0]), mean_step(h) / fineness, 0, true, 0, NULL, NULL,
-                             NULL);
+    return stair_hidden_disc(tuning.reach * sqrt(h->q[0] + h->variance[0]), node_step(h, slope) / fineness, 0,
+                             false, 0, NULL, NULL, NULL) *
+           stair_hidden_disc(tuning.mean_reach * sqrt(h->q[0]), mean_step(h) / fineness, 0, true, 0, NULL,
+                             NULL, NULL);
 }
 
 static stair_status make_plane(stair_context *context, stair_hidden_means *h, const stair_last_row *last,
                                double slope, double fineness, double offset)
 {
-    double step = node_step(h, slope) / fineness, radius = REACH * sqrt(h->q[0] + h->variance[0]);
+    double step = node_step(h, slope) / fineness, radius = tuning.reach * sqrt(h->q[0] + h->variance[0]);
     size_t n = stair_hidden_disc(radius, step, offset, false, 0, NULL, NULL, NULL);
     double *room = malloc(3 * n * sizeof(double));
     if (!room) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
@@ -205,7 +225,7 @@ static void make_lattice(stair_hidden_means *h, const stair_last_row *last, int 
     for (size_t i = half * nodes; i < (half + 1) * nodes; i++) {
         stair_qmc_point(h->dim, nodes, i - half * nodes, shift, x);
         for (int c = 0; c < h->dim; c++) {
-            double v = h->variance[c / 2], wide = (h->q[c / 2] + v) * WIDER * WIDER,
+            double v = h->variance[c / 2], wide = (h->q[c / 2] + v) * tuning.wider * tuning.wider,
                    u = sqrt(wide) * stair_qmc_normal(x[c]);
             h->nodes[set].u[c][i] = (float)u;
             h->base[set][i] += (float)(0.5 * u * u * (1 / wide - 1 / v) + 0.5 * log(wide / v));
@@ -250,7 +270,7 @@ static stair_status fill_table(stair_context *context, stair_hidden_means *h)
                 double a = (double)h->nodes[0].u[0][i] - h->mean[j + k],
                        b = (double)h->nodes[0].u[1][i] - h->mean[h->room + j + k];
                 *at = j + k < h->means ? (float)exp(-inverse * (a * a + b * b)) : 0;
-                *near |= *at > FAR;
+                *near |= *at > tuning.least_prior;
             }
         }
     return STAIR_OK;
@@ -258,7 +278,7 @@ static stair_status fill_table(stair_context *context, stair_hidden_means *h)
 
 static stair_status make_means(stair_context *context, stair_hidden_means *h, double fineness, double offset)
 {
-    double q = h->q[0], step = mean_step(h) / fineness, radius = MEAN_REACH * sqrt(q);
+    double q = h->q[0], step = mean_step(h) / fineness, radius = tuning.mean_reach * sqrt(q);
     STAIR_TRY(reserve_means(context, h, stair_hidden_disc(radius, step, offset, true, 0, NULL, NULL, NULL)));
     double *x = h->mean, *y = h->mean + h->room;
     stair_hidden_disc(radius, step, offset, true, h->means, x, y, h->share);
@@ -310,7 +330,8 @@ static void set_shape(stair_hidden_means *h)
         }
         h->shape.sums += h->shape.known[row] ? 2 : 3;
     }
-    for (h->flips = 1; h->random && h->flips < MOST_FLIPS && 2 * h->flips < 1 << h->dims / 2;) h->flips *= 2;
+    for (h->flips = 1; h->random && h->flips < tuning.most_flips && 2 * h->flips < 1 << h->dims / 2;)
+        h->flips *= 2;
 }
 
 static stair_status build(stair_context *context, const stair_model *model, stair_hidden_means *h,
@@ -320,7 +341,7 @@ static stair_status build(stair_context *context, const stair_model *model, stai
     double slope, offset = 0.5 * (replicate % 2);
     STAIR_TRY(stair_last_row_open(context, model, &last));
     stair_last_row_slopes(&last, h->variance, &slope, &h->steepest);
-    while (!h->random && table_size(h, slope, fineness) > MOST_TABLE) fineness *= LESS;
+    while (!h->random && table_size(h, slope, fineness) > tuning.most_table) fineness *= tuning.less;
     stair_status status = h->random ? make_lattices(context, h, &last, nodes)
                                     : make_plane(context, h, &last, slope, fineness, offset);
     stair_last_row_close(&last);
@@ -401,7 +422,8 @@ static double add_up(const stair_hidden_means *h, const means_job *job, size_t i
     for (int half = 0; half < h->halves; half++) {
         size_t from = half ? h->half : 0, count = half ? nodes->count - h->half : h->half;
         size_t n = stair_means_select_table[isa](
-            count, room->exponent + from, top - (h->random ? RANDOM_NEGLIGIBLE : NEGLIGIBLE), room->list);
+            count, room->exponent + from, top - (h->random ? tuning.random_negligible : tuning.negligible),
+            room->list);
         for (size_t k = 0; k < n; k++) room->list[k] += (uint32_t)from;
         stair_means_carry_table[isa](&h->shape, nodes, &label, top, n, room->list, room->carried);
         if (h->random)
@@ -452,7 +474,7 @@ static void add_mean(const means_job *job, size_t i, size_t j, const double *mea
                      const double *sums, double log_factor, means_room *room)
 {
     const stair_hidden_means *h = job->means;
-    double g[CELLS], strength = 1;
+    double g[STAIR_MAX_CELLS], strength = 1;
     if (!finish(h, sums, mean, j, g, room->dg)) return;
     double mass = share * sums[0], correct = stair_part_share(h->random, part);
     for (int c = 0; c < 2 * h->p; c++) strength += g[c] * g[c] * h->variance[c / 2];
@@ -504,7 +526,7 @@ static stair_status label_block(void *user, size_t block, int thread, stair_cont
 {
     const means_job *job = user;
     (void)local;
-    for (size_t i = block * LABELS; i < (block + 1) * LABELS && i < job->n; i++)
+    for (size_t i = block * tuning.labels; i < (block + 1) * tuning.labels && i < job->n; i++)
         one_label(job, i, &job->room[thread]);
     return STAIR_OK;
 }
@@ -552,7 +574,7 @@ stair_status stair_hidden_means_evaluate(stair_context *context, const stair_hid
                                          const double *anchors, const double *omega, const uint64_t *keys,
                                          stair_mean_values *values)
 {
-    size_t blocks = (n + LABELS - 1) / LABELS;
+    size_t blocks = (n + tuning.labels - 1) / tuning.labels;
     int width = stair_parallel_width(context, blocks);
     means_job job = {.means = means,
                      .outer = outer,

@@ -30,23 +30,36 @@
 #include "average/node_set.h"
 #include "core/rng.h"
 
-#define MEAN_STEP     0.33 /* of t, per fineness */
-#define LABEL_STEP    1.7  /* in units of the width sqrt(v) / steepest, per fineness */
-#define STEEPEST      2.0  /* where the channel answers and nothing is known of it */
-#define MOST_FINENESS 1.6  /* of the hidden nodes: errors of 1e-9 */
-#define NOISY_FINENESS                                                                                       \
-    0.65 /* of labels where hidden nodes are random: finer grids drown in their noise, but not what is cut   \
-          */
-#define LEAST_NODES 1024
-#define FEWER_NODES 8   /* times fewer nodes do where labels have different ones, */
-#define FLAT_NODES  4   /* and where nothing is known of the hidden rows */
-#define BEND        2.5 /* delta in units of sqrt(v/q) */
-#define MOST_BEND   1.0
-#define MOST_MEAN   8.0  /* standard deviations */
-#define CUT         1e-5 /* nodes below this times the error of the fineness do not count */
-#define TURN        0.3  /* of the grid, so that no node has two tokens tied */
-#define SEEDS       7    /* labels from which a grid is visited */
-#define CELLS       (STAIR_MAX_INDICES * STAIR_MAX_TOKENS)
+static const struct {
+    double mean_step;      /* of t, per fineness */
+    double label_step;     /* in units of the width sqrt(v) / steepest, per fineness */
+    double steepest;       /* where the channel answers and nothing is known of it */
+    double most_fineness;  /* of the hidden nodes: errors of 1e-9 */
+    double noisy_fineness; /* of labels where hidden nodes are random: finer grids drown in their noise, but
+                              not what is cut */
+    size_t least_nodes;    /* of half a rule */
+    size_t fewer_nodes;    /* times fewer nodes do where labels have different ones, */
+    int flat_nodes;        /* and again where nothing is known of the hidden rows */
+    double bend;           /* delta in units of sqrt(v/q), */
+    double most_bend;      /* at most */
+    double most_mean;      /* standard deviations */
+    double cut;            /* nodes below this times the error of the fineness do not count */
+    double turn;           /* of the grid, so that no node has two tokens tied */
+    int seeds;             /* labels from which a grid is visited */
+} tuning = {.mean_step = 0.33,
+            .label_step = 1.7,
+            .steepest = 2.0,
+            .most_fineness = 1.6,
+            .noisy_fineness = 0.65,
+            .least_nodes = 1024,
+            .fewer_nodes = 8,
+            .flat_nodes = 4,
+            .bend = 2.5,
+            .most_bend = 1.0,
+            .most_mean = 8.0,
+            .cut = 1e-5,
+            .turn = 0.3,
+            .seeds = 7};
 
 typedef struct {
     const stair_model *model;
@@ -56,9 +69,9 @@ typedef struct {
     stair_subspace rest;
     int p, m;
     const double *overlap;
-    double cov[STAIR_MAX_INDICES * STAIR_MAX_INDICES];
-    double q, v;          /* of the last row, prenoise in v */
-    double anchor[CELLS]; /* hidden rows */
+    double cov[STAIR_SQUARE];
+    double q, v;                    /* of the last row, prenoise in v */
+    double anchor[STAIR_MAX_CELLS]; /* hidden rows */
     stair_fibre fibre;
     stair_denoiser denoiser;
     bool known;                 /* something is known of the hidden rows too, or they are many: */
@@ -80,7 +93,7 @@ typedef struct {
 static stair_status open_at(stair_context *context, const stair_model *model, const double *z,
                             stair_fibre *fibre)
 {
-    double label[STAIR_MAX_LABEL], omega[CELLS] = {0};
+    double label[STAIR_MAX_LABEL], omega[STAIR_MAX_CELLS] = {0};
     model->ops->forward(model, z, NULL, label);
     return stair_fibre_open(context, label, omega, fibre);
 }
@@ -121,18 +134,18 @@ static void set_last_mean(grid_job *job, size_t n, double sum, double difference
 /* The product grid, one quarter of the plane. */
 static size_t place_means(grid_job *job, bool write)
 {
-    double bend = fmin(MOST_BEND, BEND * sqrt(job->v / job->q)), step = job->mean_step,
+    double bend = fmin(tuning.most_bend, tuning.bend * sqrt(job->v / job->q)), step = job->mean_step,
            offset = job->mean_offset;
     size_t n = 0;
     for (int i = 0;; i++) {
         double ti = (i + offset) * step, sum = bend * sinh(ti);
-        if (sum > MOST_MEAN) return n;
+        if (sum > tuning.most_mean) return n;
         for (int j = 0;; j++) {
             double tj = (j + offset) * step, difference = bend * sinh(tj);
             double share = bend * bend * cosh(ti) * cosh(tj) * step * step / (2 * M_PI) *
                            exp(-0.5 * (sum * sum + difference * difference)) * (ti > 0 ? 2 : 1) *
                            (tj > 0 ? 2 : 1);
-            if (difference > MOST_MEAN || share < 10 * job->cut) break;
+            if (difference > tuning.most_mean || share < 10 * job->cut) break;
             if (write) {
                 set_last_mean(job, n, sum, difference);
                 job->share[n] = share;
@@ -189,9 +202,9 @@ static stair_status seed_nodes(stair_context *context, grid_job *job)
 {
     stair_context local = *context;
     int hidden = (job->p - 1) * job->m;
-    double z[CELLS], w[2];
+    double z[STAIR_MAX_CELLS], w[2];
     for (size_t n = 0; n < job->means; n++)
-        for (int s = 0; s < SEEDS; s++) {
+        for (int s = 0; s < tuning.seeds; s++) {
             const double *mean = job->mean + n * (size_t)(hidden + 2);
             stair_rng_normals(7, STAIR_RNG_POINTS, (uint64_t)s, hidden, z);
             for (int k = 0; k < hidden; k++)
@@ -276,7 +289,7 @@ static void read_posterior(grid_job *job, size_t i, double scale)
 static stair_status ask_denoiser(stair_context *context, grid_job *job, size_t first, size_t n)
 {
     size_t pm = (size_t)(job->p * job->m), hidden = pm - 2, k = (size_t)job->model->info.label_size;
-    const double nothing[CELLS] = {0};
+    const double nothing[STAIR_MAX_CELLS] = {0};
     double w[2];
     for (size_t i = 0; i < n; i++) {
         const stair_node *node = &job->nodes.list[first + i];
@@ -357,13 +370,14 @@ static stair_status renew_posteriors(stair_context *context, grid_job *job, int 
     const stair_average_effort *effort = job->effort;
     if (job->known) {
         stair_hidden_means_destroy(&job->hidden);
-        size_t fewer = effort->nodes / FEWER_NODES / (is_last_alone(job->p, job->overlap) ? FLAT_NODES : 1);
+        size_t fewer = effort->nodes / tuning.fewer_nodes /
+                       (is_last_alone(job->p, job->overlap) ? tuning.flat_nodes : 1);
         return stair_hidden_means_create(context, job->structure, job->overlap, job->fineness,
-                                         fewer > LEAST_NODES ? fewer : LEAST_NODES, effort->seed, r,
-                                         &job->hidden);
+                                         fewer > tuning.least_nodes ? fewer : tuning.least_nodes,
+                                         effort->seed, r, &job->hidden);
     }
     if (r && !stair_denoiser_is_random(&job->denoiser)) return STAIR_OK;
-    stair_denoiser_effort how = {.fineness = fmin(MOST_FINENESS, job->fineness),
+    stair_denoiser_effort how = {.fineness = fmin(tuning.most_fineness, job->fineness),
                                  .nodes = effort->nodes,
                                  .seed = effort->seed + 1000 * (uint64_t)r,
                                  .channel = effort->channel};
@@ -376,11 +390,11 @@ static stair_status replicate(stair_context *context, grid_job *job, int r)
     STAIR_TRY(renew_posteriors(context, job, r));
     double steepest =
         job->hidden ? stair_hidden_means_steepest(job->hidden) : stair_denoiser_steepest(&job->denoiser);
-    if (!(steepest > 0)) steepest = STEEPEST;
-    job->label_step = LABEL_STEP * sqrt(job->v) / (steepest * job->fineness);
+    if (!(steepest > 0)) steepest = tuning.steepest;
+    job->label_step = tuning.label_step * sqrt(job->v) / (steepest * job->fineness);
     job->mean_offset = 0.5 * (r % 2);
     job->label_offset = 0.5 * ((r ^ r >> 1) % 2);
-    job->turn = TURN + 0.2 * (r / 4 % 2); /* far from 45 degrees, where tokens tie */
+    job->turn = tuning.turn + 0.2 * (r / 4 % 2); /* far from 45 degrees, where tokens tie */
     job->row = job->out->sample + r * job->out->count;
     stair_node_set_clear(&job->nodes);
     STAIR_TRY(make_means(context, job));
@@ -432,10 +446,10 @@ static stair_status evaluate(stair_context *context, const stair_structure *stru
     job->known = stair_hidden_means_fit(structure, q);
     for (int i = 0; i < p * p; i++) job->cov[i] = (i % (p + 1) == 0) - q[i];
     job->v = job->cov[p * p - 1] + model->info.prenoise;
-    job->fineness =
-        job->known && structure->many_hidden ? fmin(NOISY_FINENESS, effort->fineness) : effort->fineness;
-    job->mean_step = MEAN_STEP / job->fineness;
-    job->cut = CUT * pow(10, -4 * effort->fineness * effort->fineness);
+    job->fineness = job->known && structure->many_hidden ? fmin(tuning.noisy_fineness, effort->fineness)
+                                                         : effort->fineness;
+    job->mean_step = tuning.mean_step / job->fineness;
+    job->cut = tuning.cut * pow(10, -4 * effort->fineness * effort->fineness);
     stair_last_row_anchor(p - 1, m, job->anchor);
     stair_subspace_set(structure, q, basis, &job->rest);
     job->features = malloc(sizeof(double) * (size_t)average->count);

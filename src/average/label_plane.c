@@ -9,14 +9,21 @@
 
 #include "posterior/two_rows.h"
 
-#define FINENESS   0.8 /* of the hidden nodes: errors of 1e-8 */
-#define LABEL_STEP 0.5 /* in units of the width of labels */
-#define FIRST      -10.0
-#define REACH      8.0 /* standard deviations of x where T = 1 */
-#define FURTHER    1.5 /* times that, until nothing is missed */
-#define ATTEMPTS   5
-#define MISSED     1e-7
-#define CELLS      (STAIR_MAX_INDICES * STAIR_MAX_INDICES)
+static const struct {
+    double fineness;   /* of the hidden nodes: errors of 1e-8 */
+    double label_step; /* in units of the width of labels */
+    double first;      /* of t: differences of x below exp(t) are not looked at */
+    double reach;      /* standard deviations of x where T = 1, */
+    double further;    /* times that, until nothing is missed, */
+    int attempts;      /* at most so often */
+    double missed;     /* mass that counts as nothing */
+} tuning = {.fineness = 0.8,
+            .label_step = 0.5,
+            .first = -10.0,
+            .reach = 8.0,
+            .further = 1.5,
+            .attempts = 5,
+            .missed = 1e-7};
 
 typedef struct {
     const stair_model *model;
@@ -36,13 +43,13 @@ typedef struct {
 /* Nodes of the grid with the given offset, in steps. */
 static size_t place(const label_job *job, double offset, double reach, double *x, double *share)
 {
-    double step = LABEL_STEP * job->deviation / stair_two_rows_steepest(job->posterior),
+    double step = tuning.label_step * job->deviation / stair_two_rows_steepest(job->posterior),
            gap_step = 2 * step / job->deviation;
     int most = (int)ceil(reach * job->deviation / step);
     size_t n = 0;
     for (int i = -most; i <= most; i++)
         for (int j = 0;; j++) {
-            double mean = (i + offset) * step, t = FIRST + (j + offset) * gap_step,
+            double mean = (i + offset) * step, t = tuning.first + (j + offset) * gap_step,
                    gap = job->deviation * log1p(exp(t));
             if (gap > 2 * reach * job->deviation) break;
             if (x) {
@@ -95,14 +102,14 @@ static stair_status add(stair_context *context, label_job *job, double *row)
 /* One grid, wide enough for its mass. */
 static stair_status replicate(stair_context *context, label_job *job, int r)
 {
-    double offset = 0.5 * (r % 2), reach = REACH, before = 0;
-    for (int attempt = 0; attempt < ATTEMPTS; attempt++, reach *= FURTHER) {
+    double offset = 0.5 * (r % 2), reach = tuning.reach, before = 0;
+    for (int attempt = 0; attempt < tuning.attempts; attempt++, reach *= tuning.further) {
         STAIR_TRY(reserve(context, job, place(job, offset, reach, NULL, NULL)));
         place(job, offset, reach, job->x, job->share);
         stair_status status = add(context, job, job->out->sample + r * job->out->count);
         free(job->memory);
         STAIR_TRY(status);
-        if (attempt && fabs(job->mass - before) < MISSED) break;
+        if (attempt && fabs(job->mass - before) < tuning.missed) break;
         before = job->mass;
     }
     job->out->bias = fmax(job->out->bias, fabs(job->mass - 1));
@@ -112,10 +119,10 @@ static stair_status replicate(stair_context *context, label_job *job, int r)
 static stair_status run(stair_context *context, label_job *job)
 {
     int p = job->model->info.indices;
-    double cov[CELLS] = {0};
+    double cov[STAIR_SQUARE] = {0};
     stair_average *out = job->out;
     for (int i = 0; i < p; i++) cov[i * (p + 1)] = 1;
-    STAIR_TRY(stair_two_rows_create(context, job->structure, cov, FINENESS, 1, 1, &job->posterior));
+    STAIR_TRY(stair_two_rows_create(context, job->structure, cov, tuning.fineness, 1, 1, &job->posterior));
     for (int r = 0; r < 2; r++) STAIR_TRY(replicate(context, job, r));
     for (int c = 0; c < out->count; c++) out->mean[c] = 0.5 * (out->sample[c] + out->sample[out->count + c]);
     return STAIR_OK;
@@ -144,7 +151,7 @@ static stair_status evaluate(stair_context *context, const stair_structure *stru
 static bool fits(const stair_structure *structure, const stair_average_effort *effort, const double *q)
 {
     int p = structure->model->info.indices;
-    double cov[CELLS] = {0};
+    double cov[STAIR_SQUARE] = {0};
     for (int i = 0; i < p * p; i++)
         if (q[i] != 0) return false;
     for (int i = 0; i < p; i++) cov[i * (p + 1)] = 1;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIRST_SLOTS 4096
+#define FIRST_SLOTS 4096 /* doubled when half of them are taken */
 
 static size_t hash(const stair_node *n)
 {

@@ -26,25 +26,37 @@
 #include "core/qmc.h"
 #include "core/rng.h"
 
-#define BATCH          2048
-#define WHOLE          0.52 /* fineness of hidden nodes, relative: both halves together have twice the nodes */
-#define MOST_FULL      6    /* rows for which controls take every pair */
-#define RICH           5    /* further controls of a row */
-#define ENOUGH         100  /* samples for each of them */
-#define MOST_MOVED     4.0  /* errors of a plain average by which controls may move it */
-#define MOST_FEATURES  1024
-#define FEWER          4 /* samples for each point of the lattice that averages what a linear label tells, */
-#define LEAST_NODES    1024
-#define FEWER_NODES    4  /* hidden nodes of a sample, relative to those that a grid of labels shares */
-#define MORE           16 /* or points for each sample, where a posterior takes as much longer */
-#define EXPECT_BLOCKS  64
-#define POINTS_AT_ONCE 16.0 /* times more samples, at most, where an error was missed */
-#define RATE           0.6  /* errors fall like samples^-RATE */
-#define BLOCK          64   /* samples of one piece of work */
-#define APART          3
-#define ASIDE          1e-7
-#define SQUARE         (STAIR_MAX_INDICES * STAIR_MAX_INDICES)
-#define CELLS          (STAIR_MAX_INDICES * STAIR_MAX_TOKENS)
+#define BATCH         2048 /* samples whose posteriors are kept at a time */
+#define RICH          5    /* further controls of a row */
+#define MOST_FEATURES 1024 /* targets, controls and their sizes of one sample */
+#define EXPECT_BLOCKS 64   /* pieces of the lattice that averages what a linear label tells */
+#define BLOCK         64   /* samples of one piece of work */
+
+static const struct {
+    double whole;       /* fineness of hidden nodes, relative: both halves together have twice the nodes */
+    int most_full;      /* rows for which controls take every pair */
+    int enough;         /* samples for each further control of a row */
+    double most_moved;  /* errors of a plain average by which controls may move it */
+    size_t fewer_nodes; /* hidden nodes of a sample, relative to those that a grid of labels shares, */
+    size_t least_nodes; /* but at least these */
+    size_t fewer;       /* samples for each point of the lattice that averages what a linear label tells, */
+    int more;           /* or points for each sample, where a posterior takes as much longer */
+    double points_at_once; /* times more samples, at most, where an error was missed */
+    double rate;           /* errors fall like samples^-rate */
+    int tries;             /* to move tokens apart that tie, */
+    double aside;          /* by so much */
+} tuning = {.whole = 0.52,
+            .most_full = 6,
+            .enough = 100,
+            .most_moved = 4.0,
+            .fewer_nodes = 4,
+            .least_nodes = 1024,
+            .fewer = 4,
+            .more = 16,
+            .points_at_once = 16.0,
+            .rate = 0.6,
+            .tries = 3,
+            .aside = 1e-7};
 
 typedef struct {
     const stair_model *model;
@@ -54,15 +66,15 @@ typedef struct {
     int p, m;
     bool rich; /* controls beyond the sums over tokens of g g^T + dg */
     bool linear_too;
-    bool even;                                          /* Z and -Z give the same numbers */
-    double root_q[SQUARE], root_v[SQUARE], cov[SQUARE]; /* sqrt(Q), sqrt(V + prenoise), V */
-    bool flat[STAIR_MAX_INDICES];                       /* rows of sqrt(Q) that are zero */
+    bool even;                                                            /* Z and -Z give the same numbers */
+    double root_q[STAIR_SQUARE], root_v[STAIR_SQUARE], cov[STAIR_SQUARE]; /* sqrt(Q), sqrt(V + prenoise), V */
+    bool flat[STAIR_MAX_INDICES];                                         /* rows of sqrt(Q) that are zero */
     stair_subspace rest;
-    stair_denoiser denoiser, ignorant;    /* the second: nothing known, for effort->relative */
-    double *nothing, unit[SQUARE];        /* its omega (batch, P, M) and covariance: zeros and the identity */
-    double root[SQUARE], inverse[SQUARE]; /* (V + prenoise)^1/2 and ^-1/2 */
-    double expected[STAIR_MAX_INDICES];   /* of `told`, this replicate's estimate */
-    double shift[2 * CELLS + STAIR_MAX_LABEL];
+    stair_denoiser denoiser, ignorant;   /* the second: nothing known, for effort->relative */
+    double *nothing, unit[STAIR_SQUARE]; /* its omega (batch, P, M) and covariance: zeros and the identity */
+    double root[STAIR_SQUARE], inverse[STAIR_SQUARE]; /* (V + prenoise)^1/2 and ^-1/2 */
+    double expected[STAIR_MAX_INDICES];               /* of `told`, this replicate's estimate */
+    double shift[2 * STAIR_MAX_CELLS + STAIR_MAX_LABEL];
     int replicate;
     size_t first;
     size_t batch;                            /* samples of the batch */
@@ -86,7 +98,7 @@ static void prepare(sample_job *job, const double *q)
     }
     stair_spectral_map(p, q, stair_shifted_root, 0, job->root_q);
     stair_spectral_map(p, job->cov, stair_shifted_root, job->model->info.prenoise, job->root_v);
-    double wide_cov[SQUARE];
+    double wide_cov[STAIR_SQUARE];
     for (int i = 0; i < p * p; i++)
         wide_cov[i] = job->cov[i] + (i % (p + 1) == 0 ? job->model->info.prenoise : 0);
     stair_linear_roots(p, wide_cov, job->root, job->inverse);
@@ -108,7 +120,7 @@ static double wide(double u, double s, double *log_weight)
 /* out (P): what a linear label at z tells of each row. */
 static void tell(const sample_job *job, const stair_linear *linear, const double *z, double *out)
 {
-    double f[SQUARE] = {0};
+    double f[STAIR_SQUARE] = {0};
     stair_linear_add(linear, job->root, job->inverse, z, f);
     for (int i = 0; i < job->p; i++) out[i] = f[i * (job->p + 1)];
 }
@@ -120,8 +132,8 @@ static void make_label(const sample_job *job, stair_context *local, stair_fibre 
 {
     int size = job->p * job->m;
     job->model->ops->forward(job->model, z, NULL, label);
-    for (int k = 0; k < APART && stair_fibre_open(local, label, omega, fibre) != STAIR_OK; k++) {
-        for (int c = 0; c < size; c++) z[c] += ASIDE * (c + 1);
+    for (int k = 0; k < tuning.tries && stair_fibre_open(local, label, omega, fibre) != STAIR_OK; k++) {
+        for (int c = 0; c < size; c++) z[c] += tuning.aside * (c + 1);
         job->model->ops->forward(job->model, z, NULL, label);
     }
 }
@@ -130,7 +142,8 @@ static void draw(const sample_job *job, stair_context *local, stair_fibre *fibre
                  size_t i)
 {
     int p = job->p, m = job->m, k_label = job->model->info.label_size, at = 0;
-    double u[2 * CELLS + STAIR_MAX_LABEL], xi[CELLS], normal[CELLS], log_weight = 0;
+    double u[2 * STAIR_MAX_CELLS + STAIR_MAX_LABEL], xi[STAIR_MAX_CELLS], normal[STAIR_MAX_CELLS],
+        log_weight = 0;
     bool noisy = job->model->info.output_noisy;
     double *z = job->drawn + i * (size_t)(p * m);
     double *omega = job->omega + i * (size_t)(p * m), *label = job->labels + i * (size_t)k_label;
@@ -211,7 +224,7 @@ static void rich_controls(const sample_job *job, const double *omega, const doub
 
 static int pairs_of(const sample_job *job)
 {
-    return job->p <= MOST_FULL ? job->p * (job->p + 1) / 2 : job->p;
+    return job->p <= tuning.most_full ? job->p * (job->p + 1) / 2 : job->p;
 }
 
 static int count_controls(const sample_job *job)
@@ -228,7 +241,7 @@ static void part_features(const sample_job *job, const double *omega, double log
     double *control = f + job->out->count, *size = control + job->controls.controls;
     stair_average_features(job->out, &job->rest, m, logz, g, dg, f);
     for (int i = 0; i < p; i++)
-        for (int j = p <= MOST_FULL ? 0 : i; j <= i; j++) {
+        for (int j = p <= tuning.most_full ? 0 : i; j <= i; j++) {
             double slope = 0;
             for (int t = 0; t < m; t++) slope += dg[(i * m + t) * pm + j * m + t];
             *control++ = f[stair_packed(i, j)] + slope;
@@ -362,7 +375,7 @@ static void keep_or_drop(sample_job *job, int t)
         plain[r] = job->sums[r * all + t];
         moved += (out->sample[r * out->count + t] - plain[r]) / out->replicates;
     }
-    if (fabs(moved) <= MOST_MOVED * stair_replicate_error(out->replicates, plain)) return;
+    if (fabs(moved) <= tuning.most_moved * stair_replicate_error(out->replicates, plain)) return;
     for (int r = 0; r < out->replicates; r++) out->sample[r * out->count + t] = plain[r];
 }
 
@@ -432,11 +445,12 @@ static stair_status renew_denoiser(stair_context *context, sample_job *job)
 {
     const stair_average_effort *effort = job->effort;
     if (job->replicate && !stair_denoiser_is_random(&job->denoiser)) return STAIR_OK;
-    stair_denoiser_effort how = {
-        .fineness = WHOLE * effort->fineness,
-        .nodes = effort->nodes / FEWER_NODES > LEAST_NODES ? effort->nodes / FEWER_NODES : LEAST_NODES,
-        .seed = effort->seed + 1000 * (uint64_t)job->replicate,
-        .channel = effort->channel};
+    stair_denoiser_effort how = {.fineness = tuning.whole * effort->fineness,
+                                 .nodes = effort->nodes / tuning.fewer_nodes > tuning.least_nodes
+                                              ? effort->nodes / tuning.fewer_nodes
+                                              : tuning.least_nodes,
+                                 .seed = effort->seed + 1000 * (uint64_t)job->replicate,
+                                 .channel = effort->channel};
     for (int k = 0; k < (effort->relative ? 2 : 1); k++) {
         stair_denoiser *denoiser = k ? &job->ignorant : &job->denoiser;
         stair_denoiser_destroy(denoiser);
@@ -447,7 +461,8 @@ static stair_status renew_denoiser(stair_context *context, sample_job *job)
 
 static size_t told_points(const sample_job *job)
 {
-    return job->structure->many_hidden ? MORE * job->effort->points : job->effort->points / FEWER;
+    return job->structure->many_hidden ? tuning.more * job->effort->points
+                                       : job->effort->points / tuning.fewer;
 }
 
 /* Block b of the lattice for what a linear label tells on average; `told` holds a row for each block. */
@@ -455,7 +470,8 @@ static stair_status expect_block(void *user, size_t block, int thread, stair_con
 {
     const sample_job *job = user;
     int p = job->p, m = job->m, pm = p * m;
-    double u[CELLS], omega[CELLS], told[STAIR_MAX_INDICES], *sum = job->told + block * (size_t)p;
+    double u[STAIR_MAX_CELLS], omega[STAIR_MAX_CELLS], told[STAIR_MAX_INDICES],
+        *sum = job->told + block * (size_t)p;
     size_t points = told_points(job), share = points / EXPECT_BLOCKS;
     stair_linear linear;
     (void)thread;
@@ -512,10 +528,10 @@ static stair_status choose_controls(stair_context *context, sample_job *job)
 {
     const stair_model_info *info = &job->model->info;
     double samples = (double)job->effort->points * job->effort->replicates;
-    job->rich = samples >= ENOUGH * RICH * job->p &&
+    job->rich = samples >= tuning.enough * RICH * job->p &&
                 2 * (pairs_of(job) + (RICH + 2) * job->p) + job->out->count < MOST_FEATURES;
-    job->linear_too = job->rich && !info->output_noisy && job->effort->points >= FEWER * EXPECT_BLOCKS &&
-                      job->structure->rank >= 0;
+    job->linear_too = job->rich && !info->output_noisy &&
+                      job->effort->points >= tuning.fewer * EXPECT_BLOCKS && job->structure->rank >= 0;
     job->plain = job->p + 2;
     job->width = job->out->count + 2 * count_controls(job) + job->plain;
     return stair_controls_create(context, job->out->count, count_controls(job), job->out->replicates,
@@ -568,7 +584,7 @@ static bool sharpen(stair_average_effort *effort, double bias, double error, dou
     double excess = stair_average_excess(bias, error, wanted);
     bool sharper = stair_average_more_nodes(effort, bias, wanted);
     sharper |= stair_average_safe_replicates(effort, &excess);
-    for (double left = fmin(POINTS_AT_ONCE, pow(excess, 1 / RATE)); left > M_SQRT2; left /= 2) {
+    for (double left = fmin(tuning.points_at_once, pow(excess, 1 / tuning.rate)); left > M_SQRT2; left /= 2) {
         effort->points *= 2;
         sharper = true;
     }

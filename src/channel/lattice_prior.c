@@ -43,7 +43,7 @@ static double first_top(stair_integrand *f, double step)
 
 /* Sums on their way into a part. */
 typedef struct {
-    _Alignas(64) double lanes[8 * STAIR_TWO_ROWS_SUMS];
+    _Alignas(64) double lanes[8 * STAIR_PAIR_SUMS];
     double top, cutoff, most; /* scale; what is visible; largest exponent */
     int n;                    /* nodes of a block that is not full yet */
     double x[STAIR_BLOCK + STAIR_LINE_SLACK], y[STAIR_BLOCK + STAIR_LINE_SLACK];
@@ -97,7 +97,7 @@ static bool sum_all(stair_passes *p)
         memset(s.lanes, 0, sizeof s.lanes);
         sum_disc(f, radius2, 0.5 * half, centre, axis, &s);
         into->top = s.top;
-        for (int k = 0, width = stair_isa_lanes(); k < STAIR_TWO_ROWS_SUMS; k++)
+        for (int k = 0, width = stair_isa_lanes(); k < STAIR_PAIR_SUMS; k++)
             for (int i = 0; i < width; i++) into->sum[k] += s.lanes[k * width + i];
     }
     p->top = *top = s.most;

@@ -4,7 +4,7 @@
 
 #include "channel/moments.h"
 
-#define STAIR_TWO_ROWS_SUMS  15 /* numbers of a stair_moments of two rows of two tokens */
+#define STAIR_PAIR_SUMS  15 /* numbers of a stair_moments of two rows of two tokens */
 #define STAIR_LINE_SLACK 8  /* of arrays that lines of nodes are written to, in whole lanes */
 
 #endif

@@ -15,6 +15,9 @@
 /* K: an attention matrix is the largest label. */
 #define STAIR_MAX_LABEL (STAIR_MAX_TOKENS * STAIR_MAX_TOKENS)
 
+#define STAIR_MAX_CELLS (STAIR_MAX_INDICES * STAIR_MAX_TOKENS)  /* numbers of Z */
+#define STAIR_SQUARE    (STAIR_MAX_INDICES * STAIR_MAX_INDICES) /* entries of an overlap */
+
 /* ---- blocks ------------------------------------------------------------------------------------ */
 
 #define STAIR_BLOCK 64 /* nodes of a fibre at a time: a row of them is eight cache lines */

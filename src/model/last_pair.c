@@ -8,13 +8,15 @@
 #include "core/matrix.h"
 #include "core/rng.h"
 
-#define ROOM       (STAIR_PAIR_CELLS * STAIR_BLOCK)
-#define SLOPES     256 /* random places at which |dw/du| is taken */
-#define DIFFERENCE 1e-4
-#define TRIALS     128 /* random places where the fibre is looked at */
-#define SAME       1e-9
-#define STEEPEST                                                                                             \
-    40.0 /* largest entry of T: beyond, equidistant nodes would not see where the density peaks */
+#define ROOM (STAIR_PAIR_CELLS * STAIR_BLOCK)
+
+static const struct {
+    int trials;        /* random places where the fibre is looked at, */
+    int slopes;        /* and |dw/du| is taken */
+    double difference; /* step of |dw/du| */
+    double same;       /* rounding of what is equal */
+    double steepest; /* largest entry of T: beyond, equidistant nodes would not see where the density peaks */
+} tuning = {.trials = 128, .slopes = 256, .difference = 1e-4, .same = 1e-9, .steepest = 40.0};
 
 void stair_straight_map(const stair_straight *f, const double *u, double v, double *w, double *weight)
 {
@@ -130,7 +132,7 @@ static void shape_of(const double *u, double *shape)
 static bool are_close(int n, const double *a, const double *b)
 {
     for (int i = 0; i < n; i++)
-        if (!(fabs(a[i] - b[i]) <= SAME * STEEPEST)) return false;
+        if (!(fabs(a[i] - b[i]) <= tuning.same * tuning.steepest)) return false;
     return true;
 }
 
@@ -148,7 +150,7 @@ static stair_status straight_at(stair_context *context, const stair_last_pair *l
     double common = copysign(last->common, across[0]);
     *straight = are_close(2, w, expected) && are_close(2, across, (double[2]){common, common}) &&
                 are_close(1, five, &weight);
-    for (int c = 1; c < 5; c++) *straight &= fabs(five[c]) <= STEEPEST;
+    for (int c = 1; c < 5; c++) *straight &= fabs(five[c]) <= tuning.steepest;
     if (*by_shape) {
         shape_of(z, shape);
         map_at(last, shape, other);
@@ -167,7 +169,7 @@ static stair_status is_straight(stair_context *context, const stair_model *model
     stair_status status = stair_last_pair_open(context, model, &last);
     *straight = status == STAIR_OK;
     *by_shape = last.dim == 4;
-    for (int trial = 0; trial < TRIALS && *straight && status == STAIR_OK; trial++) {
+    for (int trial = 0; trial < tuning.trials && *straight && status == STAIR_OK; trial++) {
         stair_rng_normals(5, STAIR_RNG_POINTS, (uint64_t)trial, 2 * model->info.indices, z);
         status = straight_at(context, &last, z, &f, straight, by_shape);
     }
@@ -196,7 +198,7 @@ void stair_last_pair_slopes(const stair_last_pair *last, const double *variance,
 {
     double u[STAIR_PAIR_CELLS], moved[STAIR_PAIR_CELLS], five[5], other[5], square = 0;
     *steepest = 0;
-    for (int trial = 0; trial < SLOPES; trial++) {
+    for (int trial = 0; trial < tuning.slopes; trial++) {
         stair_rng_normals(6, STAIR_RNG_POINTS, (uint64_t)trial, last->dim, moved);
         memcpy(u, moved, sizeof u);
         if (by_shape) shape_of(moved, u);
@@ -204,11 +206,11 @@ void stair_last_pair_slopes(const stair_last_pair *last, const double *variance,
         for (int c = 1; c < 5; c++) *steepest = fmax(*steepest, fabs(five[c]));
         for (int k = 0; k < (by_shape ? 2 : last->dim); k++) {
             memcpy(moved, u, sizeof u);
-            moved[k] += DIFFERENCE;
+            moved[k] += tuning.difference;
             map_at(last, moved, other);
             for (int c = 1; c < 5; c++)
                 square += variance[k / 2] * (other[c] - five[c]) * (other[c] - five[c]) /
-                          (DIFFERENCE * DIFFERENCE * SLOPES);
+                          (tuning.difference * tuning.difference * tuning.slopes);
         }
     }
     *slope = sqrt(square);

@@ -6,13 +6,13 @@
 #include "core/matrix.h"
 #include "core/rng.h"
 
-#define CELLS      (STAIR_MAX_INDICES * STAIR_MAX_TOKENS)
-#define TRIALS     512 /* random places where the fibre is looked at */
-#define SLOPES     256 /* and |dw/du| is taken */
-#define DIFFERENCE 1e-4
-#define LINEAR     1e-10
-#define STEEPEST                                                                                             \
-    40.0 /* largest entry of T: beyond, equidistant nodes would not see where the density peaks */
+static const struct {
+    int trials;        /* random places where the fibre is looked at, */
+    int slopes;        /* and |dw/du| is taken */
+    double difference; /* step of |dw/du| */
+    double linear;     /* rounding of a label that is linear */
+    double steepest; /* largest entry of T: beyond, equidistant nodes would not see where the density peaks */
+} tuning = {.trials = 512, .slopes = 256, .difference = 1e-4, .linear = 1e-10, .steepest = 40.0};
 
 void stair_last_row_anchor(int rows, int m, double *anchor)
 {
@@ -34,7 +34,7 @@ double stair_last_row_one(const stair_fibre *fibre, int m, const double *u, doub
 stair_status stair_last_row_open_at(stair_context *context, const stair_model *model, const double *hidden,
                                     const double *w, stair_fibre *fibre)
 {
-    double z[CELLS], label[STAIR_MAX_LABEL], omega[CELLS] = {0};
+    double z[STAIR_MAX_CELLS], label[STAIR_MAX_LABEL], omega[STAIR_MAX_CELLS] = {0};
     int m = model->info.tokens, rows = model->info.indices - 1;
     memcpy(z, hidden, sizeof(double) * (size_t)(rows * m));
     memcpy(z + rows * m, w, sizeof(double) * (size_t)m);
@@ -107,21 +107,21 @@ void stair_last_row_slopes(const stair_last_row *last, const double *variance, d
                            double *steepest)
 {
     int m = last->m, cells = m * m;
-    double u[CELLS], moved[CELLS], t[STAIR_LAST_TOKENS * STAIR_LAST_TOKENS],
+    double u[STAIR_MAX_CELLS], moved[STAIR_MAX_CELLS], t[STAIR_LAST_TOKENS * STAIR_LAST_TOKENS],
         other[STAIR_LAST_TOKENS * STAIR_LAST_TOKENS];
     double square = 0;
     *steepest = 0;
-    for (int trial = 0; trial < SLOPES; trial++) {
+    for (int trial = 0; trial < tuning.slopes; trial++) {
         stair_rng_normals(6, STAIR_RNG_POINTS, (uint64_t)trial, last->dim, u);
         map_one(last, u, t);
         for (int c = 0; c < cells; c++) *steepest = fmax(*steepest, fabs(t[c]));
         for (int k = 0; k < last->dim; k++) {
             memcpy(moved, u, sizeof u);
-            moved[k] += DIFFERENCE;
+            moved[k] += tuning.difference;
             map_one(last, moved, other);
             for (int c = 0; c < cells; c++)
                 square += variance[k / m] * (other[c] - t[c]) * (other[c] - t[c]) /
-                          (DIFFERENCE * DIFFERENCE * SLOPES);
+                          (tuning.difference * tuning.difference * tuning.slopes);
         }
     }
     *slope = sqrt(square);
@@ -136,13 +136,13 @@ static stair_status linear_at(stair_context *context, const stair_last_row *last
     STAIR_TRY(stair_last_row_open_at(context, fibre->model, z, z + last->dim, fibre));
     stair_last_row_one(fibre, m, last->anchor, x);
     double weight = stair_last_row_one(fibre, m, z, w), other = map_one(last, z, t);
-    *linear = fabs(weight - other) <= LINEAR * STEEPEST * weight;
+    *linear = fabs(weight - other) <= tuning.linear * tuning.steepest * weight;
     for (int i = 0; i < m; i++) {
         for (int j = 0; j < m; j++) {
             w[i] -= t[i * m + j] * x[j];
-            *linear &= fabs(t[i * m + j]) <= STEEPEST;
+            *linear &= fabs(t[i * m + j]) <= tuning.steepest;
         }
-        *linear &= fabs(w[i]) <= LINEAR * STEEPEST;
+        *linear &= fabs(w[i]) <= tuning.linear * tuning.steepest;
     }
     return STAIR_OK;
 }
@@ -150,13 +150,13 @@ static stair_status linear_at(stair_context *context, const stair_last_row *last
 /* At random places. */
 static stair_status is_linear(stair_context *context, const stair_model *model, bool *linear)
 {
-    double z[CELLS];
+    double z[STAIR_MAX_CELLS];
     stair_last_row last;
     stair_fibre fibre;
     STAIR_TRY(stair_fibre_create(context, model, &fibre));
     stair_status status = stair_last_row_open(context, model, &last);
     *linear = status == STAIR_OK;
-    for (int trial = 0; trial < TRIALS && *linear && status == STAIR_OK; trial++) {
+    for (int trial = 0; trial < tuning.trials && *linear && status == STAIR_OK; trial++) {
         stair_rng_normals(5, STAIR_RNG_POINTS, (uint64_t)trial, last.dim + last.m, z);
         status = linear_at(context, &last, z, &fibre, linear);
     }

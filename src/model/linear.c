@@ -12,19 +12,20 @@
 #include "core/matrix.h"
 #include "core/rng.h"
 
-#define DELTA     1e-5
-#define ONE_SIDED 1e-7
-#define LABEL     STAIR_MAX_LABEL
-#define CELLS     (STAIR_MAX_INDICES * STAIR_MAX_TOKENS)
-#define MOST_SIZE 128 /* numbers in Z: elimination costs their square for every label */
-#define TRIALS    5
-#define NO_ROW    1e-13 /* square of a row left by elimination, relative to the largest: rounding */
+static const struct {
+    double delta;     /* step of differences to both sides, */
+    double one_sided; /* and to one side */
+    int most_size;    /* numbers in Z: elimination costs their square for every label */
+    int trials;       /* places where the rank is taken */
+    double no_row;    /* square of a row left by elimination, relative to the largest: rounding */
+} tuning = {.delta = 1e-5, .one_sided = 1e-7, .most_size = 128, .trials = 5, .no_row = 1e-13};
 
-/* jacobian (K, PM) by differences to one side, or to both where rounding must stay below NO_ROW. */
+/* jacobian (K, PM) by differences to one side, or to both where rounding must stay below tuning.no_row. */
 static void differentiate(const stair_model *model, const double *z, bool exactly, double *jacobian)
 {
     int size = model->info.indices * model->info.tokens, labels = model->info.label_size;
-    double moved[CELLS], up[LABEL], down[LABEL], delta = exactly ? DELTA : ONE_SIDED;
+    double moved[STAIR_MAX_CELLS], up[STAIR_MAX_LABEL], down[STAIR_MAX_LABEL],
+        delta = exactly ? tuning.delta : tuning.one_sided;
     memcpy(moved, z, sizeof(double) * (size_t)size);
     model->ops->forward(model, z, NULL, down);
     for (int c = 0; c < size; c++) {
@@ -42,7 +43,7 @@ static void differentiate(const stair_model *model, const double *z, bool exactl
 static void whiten(const stair_model *model, const double *root, double *rows)
 {
     int p = model->info.indices, m = model->info.tokens, size = p * m;
-    double row[CELLS];
+    double row[STAIR_MAX_CELLS];
     for (int a = 0; a < model->info.label_size; a++) {
         for (int i = 0; i < p; i++)
             for (int t = 0; t < m; t++) {
@@ -95,7 +96,7 @@ static int rank_at(const stair_model *model, const double *z, double *rows)
     for (int at = 0; at < count && at < size; at++) {
         double left = eliminate(count, size, at, rows);
         if (at == 0) top = left;
-        if (!(left > NO_ROW * top)) break;
+        if (!(left > tuning.no_row * top)) break;
         rank++;
     }
     return rank;
@@ -119,12 +120,12 @@ void stair_linear_destroy(stair_linear *linear)
 stair_status stair_linear_rank(stair_context *context, const stair_model *model, int *rank)
 {
     int size = model->info.indices * model->info.tokens;
-    double z[CELLS];
+    double z[STAIR_MAX_CELLS];
     stair_linear linear;
-    *rank = size > MOST_SIZE ? -1 : 0;
-    if (size > MOST_SIZE) return STAIR_OK;
+    *rank = size > tuning.most_size ? -1 : 0;
+    if (size > tuning.most_size) return STAIR_OK;
     STAIR_TRY(stair_linear_create(context, model, 0, &linear));
-    for (int trial = 0; trial < TRIALS; trial++) {
+    for (int trial = 0; trial < tuning.trials; trial++) {
         stair_rng_normals(3, STAIR_RNG_POINTS, (uint64_t)trial, size, z);
         int found = rank_at(model, z, linear.rows);
         if (found > *rank) *rank = found;
@@ -135,7 +136,7 @@ stair_status stair_linear_rank(stair_context *context, const stair_model *model,
 
 void stair_linear_roots(int p, const double *v, double *root, double *inverse)
 {
-    double values[STAIR_MAX_INDICES], vectors[STAIR_MAX_INDICES * STAIR_MAX_INDICES];
+    double values[STAIR_MAX_INDICES], vectors[STAIR_SQUARE];
     stair_matrix_eigen(p, v, values, vectors);
     for (int i = 0; i < p; i++)
         for (int j = 0; j < p; j++) {
@@ -153,7 +154,7 @@ void stair_linear_add(const stair_linear *linear, const double *root, const doub
 {
     const stair_model *model = linear->model;
     int p = model->info.indices, m = model->info.tokens, size = p * m;
-    double *rows = linear->rows, row[CELLS];
+    double *rows = linear->rows, row[STAIR_MAX_CELLS];
     differentiate(model, z, false, rows);
     whiten(model, root, rows);
     for (int at = 0; at < linear->rank; at++) {

@@ -17,16 +17,10 @@
 #include <stdatomic.h>
 
 #include "core/context.h"
-
-#define STAIR_MAX_TOKENS  16
-#define STAIR_MAX_INDICES 24
-#define STAIR_MAX_DIM     96 /* coordinates of a fibre */
-#define STAIR_MAX_LAYERS  16
-#define STAIR_MAX_LABEL   (STAIR_MAX_TOKENS * STAIR_MAX_TOKENS) /* numbers of a label */
+#include "core/limits.h"
 
 /* Nodes are handled in blocks of fixed size, structure of arrays: coordinate k of node i is at
  * [k*STAIR_BLOCK + i].  The order of every sum is fixed by this block, not by the machine. */
-#define STAIR_BLOCK 64
 
 typedef struct stair_fibre {
     const struct stair_model *model;

@@ -10,13 +10,11 @@
 #include "model/last_row.h"
 #include "model/linear.h"
 
-#define CELLS (STAIR_MAX_INDICES * STAIR_MAX_TOKENS)
-
 /* The fibre of the label of a random Z. */
 static stair_status look_at_fibre(stair_context *context, stair_structure *s)
 {
     const stair_model *model = s->model;
-    double z[CELLS], omega[CELLS] = {0}, label[STAIR_MAX_LABEL];
+    double z[STAIR_MAX_CELLS], omega[STAIR_MAX_CELLS] = {0}, label[STAIR_MAX_LABEL];
     stair_fibre fibre;
     s->dim = -1;
     if (model->info.output_noisy) return STAIR_OK;

@@ -8,9 +8,11 @@
 
 #include "core/rng.h"
 
-#define TRIALS 4
-#define SAME   1e-9
-#define ANGLE  0.7 /* of the rotation that is tried: no multiple of pi is near */
+static const struct {
+    int trials;   /* random Z */
+    double same;  /* labels that differ by less are equal */
+    double angle; /* of the rotation that is tried: no multiple of pi is near */
+} tuning = {.trials = 4, .same = 1e-9, .angle = 0.7};
 
 static bool same_label(const stair_model *model, const double *a, const double *b)
 {
@@ -19,7 +21,7 @@ static bool same_label(const stair_model *model, const double *a, const double *
     model->ops->forward(model, a, plain ? first : NULL, plain ? NULL : first);
     model->ops->forward(model, b, plain ? second : NULL, plain ? NULL : second);
     for (int k = 0; k < model->info.label_size; k++)
-        if (!(fabs(first[k] - second[k]) <= SAME * (1 + fabs(first[k])))) return false;
+        if (!(fabs(first[k] - second[k]) <= tuning.same * (1 + fabs(first[k])))) return false;
     return true;
 }
 
@@ -28,7 +30,7 @@ typedef enum { SIGN, EXCHANGE, ROTATION, ALL_SIGNS } trial_kind;
 
 static void transform(trial_kind kind, int i, int j, int p, int m, double *z)
 {
-    double c = kind == ROTATION ? cos(ANGLE) : 0, s = kind == ROTATION ? sin(ANGLE) : 1;
+    double c = kind == ROTATION ? cos(tuning.angle) : 0, s = kind == ROTATION ? sin(tuning.angle) : 1;
     for (int k = 0; k < p * m && kind == ALL_SIGNS; k++) z[k] = -z[k];
     for (int t = 0; t < m && kind == SIGN; t++) z[i * m + t] = -z[i * m + t];
     for (int t = 0; t < m && (kind == EXCHANGE || kind == ROTATION); t++) {
@@ -42,7 +44,7 @@ static bool holds(const stair_model *model, trial_kind kind, int i, int j)
 {
     int m = model->info.tokens, p = model->info.indices;
     double z[STAIR_MAX_INDICES * STAIR_MAX_TOKENS], moved[STAIR_MAX_INDICES * STAIR_MAX_TOKENS];
-    for (int trial = 0; trial < TRIALS; trial++) {
+    for (int trial = 0; trial < tuning.trials; trial++) {
         stair_rng_normals(1, STAIR_RNG_POINTS, (uint64_t)(1000 + trial), p * m, z);
         memcpy(moved, z, sizeof(double) * (size_t)(p * m));
         transform(kind, i, j, p, m, moved);

@@ -15,11 +15,14 @@
 #include "core/qmc.h"
 #include "core/rng.h"
 
-#define REACH    6.0  /* standard deviations of shapes */
-#define SIDE     4    /* of the squares in which places of a disc come */
-#define FIRST    -9.0 /* of t: what lies below is 1e-8 */
-#define TURN     0.3  /* of the plane, so that tokens do not tie in rows of nodes */
-#define MOST_DIM 64
+#define MOST_DIM 64 /* coordinates of a lattice */
+
+static const struct {
+    double reach; /* standard deviations of shapes */
+    int side;     /* of the squares in which places of a disc come */
+    double first; /* of t: what lies below is 1e-8 */
+    double turn;  /* of the plane, so that tokens do not tie in rows of nodes */
+} tuning = {.reach = 6.0, .side = 4, .first = -9.0, .turn = 0.3};
 
 static stair_status reserve(stair_context *context, int dim, size_t count, stair_hidden_nodes *nodes)
 {
@@ -49,17 +52,17 @@ static void put(stair_hidden_nodes *nodes, int dim, size_t i, const double *u, d
 size_t stair_hidden_disc(double radius, double step, double offset, bool paired, size_t room, double *x,
                          double *y, double *area)
 {
-    int squares = (int)(ceil(radius / step) / SIDE) + 1;
+    int squares = (int)(ceil(radius / step) / tuning.side) + 1;
     size_t n = 0;
-    for (int k = 0; k < 4 * squares * squares * SIDE * SIDE; k++) {
-        int square = k / (SIDE * SIDE), inside = k % (SIDE * SIDE);
-        int i = (square / (2 * squares) - squares) * SIDE + inside / SIDE,
-            j = (square % (2 * squares) - squares) * SIDE + inside % SIDE;
+    for (int k = 0; k < 4 * squares * squares * tuning.side * tuning.side; k++) {
+        int square = k / (tuning.side * tuning.side), inside = k % (tuning.side * tuning.side);
+        int i = (square / (2 * squares) - squares) * tuning.side + inside / tuning.side,
+            j = (square % (2 * squares) - squares) * tuning.side + inside % tuning.side;
         double a = (i + offset) * step, b = (j + offset) * step, far = a * a + b * b;
         if (far > radius * radius || (paired && (a < 0 || (a == 0 && b < 0)))) continue;
         if (n < room) {
-            x[n] = a * cos(TURN) - b * sin(TURN);
-            y[n] = a * sin(TURN) + b * cos(TURN);
+            x[n] = a * cos(tuning.turn) - b * sin(tuning.turn);
+            y[n] = a * sin(tuning.turn) + b * cos(tuning.turn);
             area[n] = (paired && far > 0 ? 2 : 1) * step * step;
         }
         n++;
@@ -86,14 +89,14 @@ stair_status stair_hidden_nodes_plane(stair_context *context, double reach, doub
 static size_t place_shape(double step, int half, stair_hidden_nodes *nodes)
 {
     double offset = 0.5 * half, mean_step = step * M_SQRT1_2, gap_step = step * M_SQRT2;
-    int most = (int)ceil(REACH * M_SQRT1_2 / mean_step);
+    int most = (int)ceil(tuning.reach * M_SQRT1_2 / mean_step);
     size_t n = 0;
     for (int i = -most; i <= most; i++)
         for (int j = 0;; j++) {
-            double mean = (i + offset) * mean_step, t = FIRST + (j + offset) * gap_step;
+            double mean = (i + offset) * mean_step, t = tuning.first + (j + offset) * gap_step;
             double gap = t > 30 ? t : log1p(exp(t)), square = 2 * mean * mean + 0.5 * gap * gap;
-            if (0.5 * gap * gap > REACH * REACH) break;
-            if (square > REACH * REACH) continue;
+            if (0.5 * gap * gap > tuning.reach * tuning.reach) break;
+            if (square > tuning.reach * tuning.reach) continue;
             double u[4] = {mean + 0.5 * gap, mean - 0.5 * gap, 0, 0};
             double share = mean_step * gap_step * gap / (1 + exp(-t)) / (2 * sqrt(M_PI));
             if (nodes) put(nodes, 4, n, u, log(share) - 0.5 * square);

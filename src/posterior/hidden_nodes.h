@@ -4,7 +4,7 @@
 
 #include "model/model.h"
 
-#define STAIR_HIDDEN_HALVES 2
+#define STAIR_HIDDEN_HALVES 2 /* of a rule, interlaced or of their own random shift */
 
 typedef struct {
     size_t blocks;       /* of STAIR_BLOCK nodes, the last one filled up with nodes that do not count */

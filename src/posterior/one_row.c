@@ -22,21 +22,32 @@
 #include "core/matrix.h"
 #include "core/parallel.h"
 
-#define CELLS             (STAIR_MAX_INDICES * STAIR_MAX_TOKENS)
 #define HALVES            STAIR_HIDDEN_HALVES
-#define REACH             6.5 /* standard deviations of the prior that nodes cover */
-#define PRIOR_STEP        0.7 /* step that resolves the prior, per fineness */
-#define WIDTH_STEP        0.9 /* and the posterior, in units of its width sqrt(v) / |dw/du| */
-#define LEAST_STEP        0.01
-#define NEAR              5.2  /* REACH for nodes that follow omega */
-#define SPAN              8.0  /* fixed nodes cover [-SPAN, SPAN] */
-#define LEAST_FIXED       0.03 /* step below which fixed nodes, and STAIR_MOST_CELLS, would be too many */
-#define SAMPLES_PER_BLOCK 64
-#define SETS              64  /* of nodes that follow samples, so that their errors go down as well */
-#define LEVELS            5   /* of them: for a first look, then from fewest to all, doubling */
-#define LOOK              64  /* times fewer than all, for the first look */
-#define AGREED            0.1 /* difference of log Z between halves for which the fewest are enough, */
-#define DISAGREE          4   /* and from level to level so many times as much */
+#define SAMPLES_PER_BLOCK 64 /* of one piece of work */
+#define SETS              64 /* of nodes that follow samples, so that their errors go down as well */
+#define LEVELS            5  /* of them: for a first look, then from fewest to all, doubling */
+
+static const struct {
+    double reach;       /* standard deviations of the prior that nodes cover, */
+    double near_reach;  /* and nodes that follow omega */
+    double prior_step;  /* step that resolves the prior, per fineness, */
+    double width_step;  /* and the posterior, in units of its width sqrt(v) / |dw/du| */
+    double least_step;  /* of either */
+    double span;        /* fixed nodes cover [-span, span] */
+    double least_fixed; /* step below which fixed nodes, and STAIR_MOST_CELLS, would be too many */
+    size_t look;        /* times fewer nodes than all, for the first look */
+    double agreed;      /* difference of log Z between halves for which the fewest are enough, */
+    int disagree;       /* and from level to level so many times as much */
+} tuning = {.reach = 6.5,
+            .near_reach = 5.2,
+            .prior_step = 0.7,
+            .width_step = 0.9,
+            .least_step = 0.01,
+            .span = 8.0,
+            .least_fixed = 0.03,
+            .look = 64,
+            .agreed = 0.1,
+            .disagree = 4};
 
 STAIR_HOT_TABLE(void, stair_one_row_moving,
                 (const stair_one_row_shape *shape, const stair_one_row_sample *sample, const double *w,
@@ -60,7 +71,7 @@ typedef struct {
     double variance[STAIR_MAX_INDICES]; /* of each row, prenoise included */
     bool random;                        /* hidden nodes are a lattice */
     bool flat;                          /* nothing known of the hidden rows: one table */
-    double anchor[CELLS], steepest;
+    double anchor[STAIR_MAX_CELLS], steepest;
     stair_hidden_nodes nodes[HALVES];
     bool follows; /* nodes follow samples: */
     stair_hidden_nodes following[SETS][LEVELS][HALVES];
@@ -108,9 +119,9 @@ static stair_status make_window(stair_context *context, one_row *h, const stair_
 {
     for (int half = 0; half < HALVES; half++) {
         stair_one_row_plane *plane = &h->plane[half];
-        int side = (int)ceil(2 * SPAN / (step * STAIR_CELL_SIDE));
+        int side = (int)ceil(2 * tuning.span / (step * STAIR_CELL_SIDE));
         size_t bounds = (size_t)side * CELL_BOUNDS * STAIR_MOST_CELLS;
-        *plane = (stair_one_row_plane){.low = -SPAN + 0.5 * half * step, .step = step, .side = side};
+        *plane = (stair_one_row_plane){.low = -tuning.span + 0.5 * half * step, .step = step, .side = side};
         plane->bounds = malloc((bounds + (size_t)(side * side) * 5 * STAIR_CELL) * sizeof(double));
         if (!plane->bounds) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
         plane->nodes = plane->bounds + bounds;
@@ -126,11 +137,12 @@ static stair_status make_plane(stair_context *context, one_row *h, const stair_l
                                double fineness)
 {
     double width = sqrt(h->variance[h->p - 1]) / slope, deviation = sqrt(h->variance[0]);
-    double step = fmax(LEAST_STEP, fmin(PRIOR_STEP, WIDTH_STEP * width) / fineness);
-    if (!h->flat && step * deviation >= LEAST_FIXED) return make_window(context, h, last, step * deviation);
+    double step = fmax(tuning.least_step, fmin(tuning.prior_step, tuning.width_step * width) / fineness);
+    if (!h->flat && step * deviation >= tuning.least_fixed)
+        return make_window(context, h, last, step * deviation);
     for (int half = 0; half < HALVES; half++)
-        STAIR_TRY(
-            stair_hidden_nodes_plane(context, h->flat ? REACH : NEAR, step, h->flat, half, &h->nodes[half]));
+        STAIR_TRY(stair_hidden_nodes_plane(context, h->flat ? tuning.reach : tuning.near_reach, step, h->flat,
+                                           half, &h->nodes[half]));
     return STAIR_OK;
 }
 
@@ -150,7 +162,7 @@ static int alike(int level)
 static stair_status make_following(stair_context *context, one_row *h, size_t nodes, uint64_t seed)
 {
     for (int level = 0; level < LEVELS; level++) {
-        size_t all = nodes / (level ? (size_t)1 << (LEVELS - 1 - level) : LOOK),
+        size_t all = nodes / (level ? (size_t)1 << (LEVELS - 1 - level) : tuning.look),
                few = all > STAIR_BLOCK ? all : STAIR_BLOCK;
         for (int set = 0; set < SETS; set += alike(level))
             for (int half = 0; half < HALVES; half++)
@@ -252,7 +264,7 @@ static double steepest(const void *state)
 static stair_status find_anchors(stair_context *context, const one_row *h, size_t n, const double *labels,
                                  double *anchors)
 {
-    double omega[CELLS] = {0};
+    double omega[STAIR_MAX_CELLS] = {0};
     stair_fibre fibre;
     STAIR_TRY(stair_fibre_create(context, h->model, &fibre));
     stair_status status = STAIR_OK;
@@ -296,7 +308,8 @@ static void follow_sample(const one_row *h, const stair_fibre *fibre, const stai
         add_following(h, &h->following[set][0][half], fibre, sample, &follower, pilot[half]);
     double apart = fabs(log(pilot[0][0] / pilot[1][0]));
     int level = 1;
-    for (double limit = AGREED; level < LEVELS - 1 && !(apart < limit); limit *= DISAGREE) level++;
+    for (double limit = tuning.agreed; level < LEVELS - 1 && !(apart < limit); limit *= tuning.disagree)
+        level++;
     const stair_hidden_nodes *nodes = h->following[set - set % alike(level)][level];
     for (int half = 0; half < HALVES; half++)
         add_following(h, &nodes[half], fibre, sample, &follower, sums[half]);
@@ -379,7 +392,8 @@ static stair_status evaluate_one(stair_context *local, const one_row_job *job, s
             stair_one_row_cached_table[stair_isa()](&h->shape, &sample, h->nodes[half].blocks, h->table[half],
                                                     sums[1 + half]);
         else if (fixed)
-            stair_one_row_window_table[stair_isa()](&h->plane[half], &sample, NEAR * sqrt(h->variance[0]),
+            stair_one_row_window_table[stair_isa()](&h->plane[half], &sample,
+                                                    tuning.near_reach * sqrt(h->variance[0]),
                                                     0.5 / h->variance[0], sums[1 + half]);
         else
             add_moving(h, half, fibre, &sample, sums[1 + half]);

@@ -5,13 +5,16 @@
 
 #include "core/matrix.h"
 
-#define STEPS      3
-#define DIFFERENCE 1e-5
-#define BEND       1.0 /* standard deviations over which bends are taken: they are not small */
-#define WIDER      1.3
-#define MOST_ROWS  4 /* whose signs are all looked at */
-#define DIM        STAIR_HIDDEN_DIM
-#define TOKENS     STAIR_ONE_ROW_TOKENS
+#define DIM    STAIR_HIDDEN_DIM
+#define TOKENS STAIR_ONE_ROW_TOKENS
+
+static const struct {
+    int steps;         /* of Gauss and Newton towards a mode */
+    double difference; /* step of the slopes */
+    double bend;       /* standard deviations over which bends are taken: they are not small */
+    double wider;      /* nodes than the posterior seems to be */
+    int most_rows;     /* whose signs are all looked at */
+} tuning = {.steps = 3, .difference = 1e-5, .bend = 1.0, .wider = 1.3, .most_rows = 4};
 
 typedef struct {
     const stair_fibre *fibre;
@@ -34,7 +37,7 @@ static int bend_places(int soft)
 bool stair_one_row_follow_fits(int dim, int m)
 {
     int soft = soft_axes(dim, m);
-    return dim / m <= MOST_ROWS && dim + 1 <= STAIR_BLOCK && bend_places(soft) <= STAIR_BLOCK &&
+    return dim / m <= tuning.most_rows && dim + 1 <= STAIR_BLOCK && bend_places(soft) <= STAIR_BLOCK &&
            soft * (soft + 1) / 2 * (dim - soft) <= STAIR_HIDDEN_BENDS;
 }
 
@@ -57,7 +60,7 @@ static double energy_at(const place *p, const double *u, double *gradient, doubl
     int m = p->m, dim = p->dim, n = dim + 1;
     double block[STAIR_LAST_ROOM], r[TOKENS * (DIM + 1)], energy = 0;
     for (int k = 0; k < dim; k++)
-        for (int i = 0; i < n; i++) block[k * STAIR_BLOCK + i] = u[k] + (i == k + 1 ? DIFFERENCE : 0);
+        for (int i = 0; i < n; i++) block[k * STAIR_BLOCK + i] = u[k] + (i == k + 1 ? tuning.difference : 0);
     misfits(p, n, block, r);
     for (int k = 0; k < dim; k++) {
         double v = p->variance[k / m], away = u[k] - p->sample->hidden[k];
@@ -67,7 +70,7 @@ static double energy_at(const place *p, const double *u, double *gradient, doubl
     for (int t = 0; t < m; t++) {
         energy += 0.5 * r[t * n] * r[t * n];
         for (int k = 0; k < dim; k++) {
-            slope[t * dim + k] = (r[t * n + k + 1] - r[t * n]) / DIFFERENCE;
+            slope[t * dim + k] = (r[t * n + k + 1] - r[t * n]) / tuning.difference;
             gradient[k] += slope[t * dim + k] * r[t * n];
         }
     }
@@ -127,11 +130,11 @@ static void set_bends(const place *p, const double *felt, stair_one_row_follower
         int i = 0;
         at[i++] = f->centre[k];
         for (int a = 0; a < soft; a++) {
-            at[i++] = f->centre[k] - BEND * axis[a];
-            at[i++] = f->centre[k] + BEND * axis[a];
+            at[i++] = f->centre[k] - tuning.bend * axis[a];
+            at[i++] = f->centre[k] + tuning.bend * axis[a];
         }
         for (int a = 0; a < soft; a++)
-            for (int b = 0; b < a; b++) at[i++] = f->centre[k] + BEND * (axis[a] + axis[b]);
+            for (int b = 0; b < a; b++) at[i++] = f->centre[k] + tuning.bend * (axis[a] + axis[b]);
     }
     misfits(p, n, block, r);
     for (int a = 0, pair = 1 + 2 * soft; a < soft; a++)
@@ -142,7 +145,7 @@ static void set_bends(const place *p, const double *felt, stair_one_row_follower
                     const double *at = r + t * n;
                     double second = a == b ? 0.5 * (at[1 + 2 * a] + at[2 + 2 * a]) - at[0]
                                            : at[pair] - at[2 + 2 * a] - at[2 + 2 * b] + at[0];
-                    *bend += felt[t * dim + s] * second / (BEND * BEND);
+                    *bend += felt[t * dim + s] * second / (tuning.bend * tuning.bend);
                 }
                 bend++;
             }
@@ -157,9 +160,9 @@ void stair_one_row_follow(const stair_fibre *fibre, const stair_one_row_sample *
     f->tokens = m;
     f->dim = dim;
     f->soft = soft_axes(dim, m);
-    f->wider = WIDER;
+    f->wider = tuning.wider;
     memcpy(next, drawn, sizeof(double) * (size_t)dim);
-    for (int step = 0; step < STEPS; step++) {
+    for (int step = 0; step < tuning.steps; step++) {
         double gradient[DIM], slope_there[TOKENS * DIM], energy = energy_at(&p, next, gradient, slope_there);
         if (!(energy < least)) break;
         least = energy;
@@ -173,7 +176,7 @@ void stair_one_row_follow(const stair_fibre *fibre, const stair_one_row_sample *
     }
     set_axes(&p, lower, inverse, slope, f, felt);
     set_bends(&p, felt, f);
-    f->log_ratio = half_logdet - dim * log(WIDER);
+    f->log_ratio = half_logdet - dim * log(tuning.wider);
     for (int k = 0; k < dim; k++) {
         f->mean[k] = sample->hidden[k];
         f->deviation[k] = sqrt(variance[k / m]);

@@ -28,7 +28,8 @@ typedef struct {
  * last axes give way to the first `soft` ones by a quadratic form of them, which leaves volumes as they are.
  */
 #define STAIR_HIDDEN_DIM   (STAIR_ONE_ROW_ROWS * STAIR_ONE_ROW_TOKENS)
-#define STAIR_HIDDEN_BENDS 128
+#define STAIR_HIDDEN_BENDS 128 /* numbers of the quadratic form of a follower */
+
 typedef struct {
     int tokens, dim, soft;
     double centre[STAIR_HIDDEN_DIM], root[STAIR_HIDDEN_DIM * STAIR_HIDDEN_DIM];
@@ -42,9 +43,10 @@ typedef struct {
 
 /* Equidistant nodes (low + i step, low + j step) of one hidden row of two tokens, in square cells.  What a
  * sample gives all nodes of a cell at most follows from the bounds of the cell, and few cells count. */
-#define STAIR_CELL_SIDE  4
+#define STAIR_CELL_SIDE  4 /* nodes of a cell along one axis */
 #define STAIR_CELL       (STAIR_CELL_SIDE * STAIR_CELL_SIDE)
-#define STAIR_MOST_CELLS 136
+#define STAIR_MOST_CELLS 136 /* along one axis: 2 span / (4 least_fixed) of one_row.c, in whole lanes */
+
 enum {
     CELL_TOP,
     CELL_LEAST,

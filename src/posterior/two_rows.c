@@ -28,22 +28,32 @@
 #include "core/matrix.h"
 #include "core/parallel.h"
 
-#define ROOM        (STAIR_PAIR_CELLS * STAIR_BLOCK)
-#define LAST_CELLS  4
-#define PRIOR_STEP  0.3  /* step that resolves the prior, per fineness */
-#define WIDTH_STEP  0.38 /* and the posterior, in units of its width sqrt(s) / |dw/du| */
-#define REACH       6.0  /* standard deviations of the prior that nodes cover */
-#define LEAST_STEP  0.02
-#define FEW         3.0  /* directions of half a turn, at least, */
-#define RESOLVED    1.75 /* and per square root of the concentration kappa of exp(kappa cos theta) */
-#define WIDER       4.0  /* standard deviations that z may be beyond its mean in kappa */
-#define MOST_ANGLES 16384
-#define SCANNED     16 /* groups of nodes that a scan looks at */
-#define UNSEEN                                                                                               \
-    60.0 /* directions whose exponents stay that far below the largest in the scan are left out              \
-          */
-#define NEGLIGIBLE        16.0 /* and nodes in the sums */
-#define SAMPLES_PER_BLOCK 32
+#define ROOM              (STAIR_PAIR_CELLS * STAIR_BLOCK)
+#define LAST_CELLS        4     /* numbers of the two last rows */
+#define MOST_ANGLES       16384 /* directions of half a turn, at most */
+#define SAMPLES_PER_BLOCK 32    /* of one piece of work */
+
+static const struct {
+    double prior_step; /* step that resolves the prior, per fineness, */
+    double width_step; /* and the posterior, in units of its width sqrt(s) / |dw/du| */
+    double least_step; /* of either */
+    double reach;      /* standard deviations of the prior that nodes cover */
+    double few;        /* directions of half a turn, at least, */
+    double resolved;   /* and per square root of the concentration kappa of exp(kappa cos theta) */
+    double wider;      /* standard deviations that z may be beyond its mean in kappa */
+    int scanned;       /* groups of nodes that a scan looks at */
+    double unseen; /* directions whose exponents stay that far below the largest in the scan are left out, */
+    double negligible; /* and nodes in the sums */
+} tuning = {.prior_step = 0.3,
+            .width_step = 0.38,
+            .least_step = 0.02,
+            .reach = 6.0,
+            .few = 3.0,
+            .resolved = 1.75,
+            .wider = 4.0,
+            .scanned = 16,
+            .unseen = 60.0,
+            .negligible = 16.0};
 
 STAIR_HOT_TABLE(void, stair_two_rows_place,
                 (size_t blocks, const double *table, const double *x, double half_inverse, double *nodes));
@@ -88,13 +98,13 @@ static stair_status make_nodes(stair_context *context, stair_two_rows *h, double
                                size_t count, uint64_t seed)
 {
     double width = sqrt(h->variance[h->p - 1]) / slope;
-    double step = fmax(LEAST_STEP, fmin(PRIOR_STEP, WIDTH_STEP * width) / fineness);
+    double step = fmax(tuning.least_step, fmin(tuning.prior_step, tuning.width_step * width) / fineness);
     for (int half = 0; half < STAIR_HIDDEN_HALVES; half++) {
         stair_hidden_nodes *nodes = &h->nodes[half];
         if (h->by_shape)
             STAIR_TRY(stair_hidden_nodes_shape(context, step, half, nodes));
         else if (h->dim == 2)
-            STAIR_TRY(stair_hidden_nodes_plane(context, REACH, step, h->flat, half, nodes));
+            STAIR_TRY(stair_hidden_nodes_plane(context, tuning.reach, step, h->flat, half, nodes));
         else
             STAIR_TRY(stair_hidden_nodes_lattice(context, h->dim, count, seed, half, nodes));
     }
@@ -270,8 +280,8 @@ static int choose_angles(const stair_two_rows *h, int half, const double *mean, 
 {
     double s = h->variance[h->p - 1], square = 0;
     for (int c = 0; c < LAST_CELLS; c++) square += mean[c] * mean[c];
-    double kappa = sqrt(square) * (sqrt(square) + WIDER * sqrt(s)) / s;
-    int count = square > 0 ? (int)fmin(MOST_ANGLES, ceil(FEW + RESOLVED * sqrt(kappa))) : 1;
+    double kappa = sqrt(square) * (sqrt(square) + tuning.wider * sqrt(s)) / s;
+    int count = square > 0 ? (int)fmin(MOST_ANGLES, ceil(tuning.few + tuning.resolved * sqrt(kappa))) : 1;
     for (int k = 0; k < count; k++) {
         double theta = M_PI * (k + 0.5 * half) / count, c = cos(theta), d = sin(theta);
         double a[2] = {c * mean[0] + d * mean[2], c * mean[1] + d * mean[3]};
@@ -290,13 +300,13 @@ static int choose_angles(const stair_two_rows *h, int half, const double *mean, 
 static int scan(const stair_hidden_nodes *nodes, int count, workspace *w, double *top)
 {
     size_t groups = nodes->blocks * (STAIR_BLOCK / STAIR_TWO_ROWS_SCAN),
-           stride = (groups + SCANNED - 1) / SCANNED;
+           stride = (groups + tuning.scanned - 1) / tuning.scanned;
     int kept = 0;
     stair_two_rows_scan_table[stair_isa()](nodes->blocks, w->nodes, stride, count, w->angle, w->top);
     *top = -1e300;
     for (int k = 0; k < count; k++) *top = fmax(*top, w->top[k]);
     for (int k = 0; k < count; k++)
-        if (w->top[k] > *top - UNSEEN) w->angle[kept++] = w->angle[k];
+        if (w->top[k] > *top - tuning.unseen) w->angle[kept++] = w->angle[k];
     return kept;
 }
 
@@ -341,8 +351,8 @@ static double add_half(const stair_two_rows *h, int half, const double *x, const
     else
         place_moving(h, half, omega, w);
     int count = choose_angles(h, half, mean, w->angle), kept = scan(nodes, count, w, &top);
-    stair_two_rows_add_table[stair_isa()](nodes->blocks, w->nodes, kept, w->angle, top - NEGLIGIBLE, top,
-                                          w->room, w->sums, w->mass);
+    stair_two_rows_add_table[stair_isa()](nodes->blocks, w->nodes, kept, w->angle, top - tuning.negligible,
+                                          top, w->room, w->sums, w->mass);
     memset(sums, 0, SUMS * sizeof(double));
     for (int k = 0; k < kept; k++) turn_back(h, mean, &w->angle[k], w->sums + k * STAIR_TWO_ROWS_SUMS, sums);
     stair_two_rows_hidden_table[stair_isa()](nodes->blocks, h->rows, nodes->place, w->mass, sums + HIDDEN);

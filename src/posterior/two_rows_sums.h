@@ -7,7 +7,7 @@
 #define STAIR_TWO_ROWS_SCAN 8 /* nodes that a scan takes together */
 
 /* Nodes of one sample, (blocks, 3, STAIR_BLOCK): log of the weight less |w|^2 / 2v, and w. */
-#define STAIR_TWO_ROWS_NODE 3
+#define STAIR_TWO_ROWS_NODE 3 /* numbers of a node: exponent and w */
 
 /* A direction of the frame: the exponent of a node is energy + level +- slope . w. */
 typedef struct {
@@ -16,6 +16,5 @@ typedef struct {
 } stair_two_rows_angle;
 
 /* Sums of one direction: of e+ + e-, (e+ - e-) w, (e+ + e-) w w^T. */
-#define STAIR_TWO_ROWS_SUMS 6
-
+#define STAIR_TWO_ROWS_SUMS 6 /* of a direction: mass, two means, three products */
 #endif
