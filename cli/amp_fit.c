@@ -79,7 +79,7 @@ static stair_status fit(amp_job *job, const amp_data *data, const amp_data *fres
     progress_finish(&progress);
     stair_gamp_result_destroy(&result);
     status = report_close(&job->report, status);
-    if (status == STAIR_OK && o->checkpoint) stair_checkpoint_remove(o->checkpoint, 1);
+    if (status == STAIR_OK && o->gamp.checkpoint) stair_checkpoint_remove(o->gamp.checkpoint, 1);
     return status;
 }
 

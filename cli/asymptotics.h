@@ -4,11 +4,8 @@
 
 #include "command.h"
 
-void asymptotics_defaults(cli_options *options);
-stair_asymptotics_options asymptotics_wanted(const cli_options *options);
-
 #define ASYMPTOTICS_OPTIONS                                                                                  \
-    "precision", "samples", "replicates", "widening", "inner", "max-iterations", "set", "checkpoint",        \
-        "resume", COMMON_OPTIONS
+    "precision", "samples", "replicates", "widening", "inner", "method", "max-iterations", "set",            \
+        "checkpoint", "resume", COMMON_OPTIONS
 
 #endif

@@ -10,50 +10,9 @@
 
 static void defaults(cli_options *o)
 {
-    stair_gamp_options d = stair_gamp_defaults();
-    o->dim = d.dim;
-    o->variant = d.variant;
-    o->start = d.start;
-    o->start_overlap = d.start_overlap;
-    o->side = d.side;
-    o->damping = d.damping;
-    o->adaptive = d.adaptive;
-    o->max_iterations = d.max_iterations;
-    o->tolerance = d.tolerance;
-    o->perfect = d.perfect;
-    o->precision = d.precision;
-    o->test_samples = d.test;
-    o->seeds = d.seeds;
-    o->seed = d.seed;
+    stair_gamp_theory_options theory = stair_gamp_theory_defaults();
     o->theory = "fixed";
-    o->samples = stair_gamp_theory_defaults().points * stair_gamp_theory_defaults().replicates;
-    o->checkpoint_every = d.checkpoint_every;
-}
-
-static stair_gamp_options wanted(const cli_options *o)
-{
-    stair_gamp_options d = stair_gamp_defaults();
-    d.dim = (int)o->dim;
-    d.variant = o->variant;
-    d.start = o->start;
-    d.start_overlap = o->start_overlap;
-    d.side = o->side;
-    d.damping = o->damping;
-    d.adaptive = o->adaptive;
-    d.max_iterations = (int)o->max_iterations;
-    d.tolerance = o->tolerance;
-    d.perfect = o->perfect;
-    d.precision = o->precision;
-    d.regenerate = o->regenerate;
-    d.wide = o->wide;
-    d.test = (int)o->test_samples;
-    d.all_errors = o->history || o->json || o->out;
-    d.seeds = (int)o->seeds;
-    d.seed = o->seed;
-    d.checkpoint = o->checkpoint;
-    d.checkpoint_every = o->checkpoint_every;
-    d.resume = o->resume;
-    return d;
+    o->samples = theory.points * theory.replicates;
 }
 
 static stair_status write_beside_theory(amp_job *job, const stair_gamp_options *how,
@@ -124,11 +83,11 @@ static stair_status run_synthetic(amp_job *job)
     for (size_t i = 0; i < count && status == STAIR_OK; i++) {
         how.alpha = o->alpha.count ? o->alpha.values[i] : how.alpha;
         progress_stage(&progress, (double)i, 1, (double)count);
-        status = one_alpha(job, how, o->checkpoint, i);
+        status = one_alpha(job, how, o->gamp.checkpoint, i);
     }
     progress_finish(&progress);
     status = report_close(&job->report, status);
-    if (status == STAIR_OK) remove_checkpoints(o->checkpoint, count, how.seeds);
+    if (status == STAIR_OK) remove_checkpoints(o->gamp.checkpoint, count, how.seeds);
     return status;
 }
 
@@ -141,8 +100,8 @@ static stair_status verdict(const amp_job *job)
                           "%d of %d runs diverged; --damping may help", job->diverged, job->runs);
     if (job->unfinished && !o->history && job->theory != STAIR_THEORY_TRAJECTORY)
         return stair_fail(job->request->context, STAIR_NOT_CONVERGED,
-                          "%d of %d runs had not converged after %lld iterations; raise --max-iterations",
-                          job->unfinished, job->runs, (long long)o->max_iterations);
+                          "%d of %d runs had not converged after %d iterations; raise --max-iterations",
+                          job->unfinished, job->runs, o->gamp.max_iterations);
     return STAIR_OK;
 }
 
@@ -153,10 +112,11 @@ static stair_status run(cli_request *request)
     if (o->history && o->summary)
         return stair_fail(request->context, STAIR_BAD_INPUT, "--history and --summary both want the rows");
     if (o->pair.count > 2) return stair_fail(request->context, STAIR_BAD_INPUT, "--data given twice");
-    STAIR_TRY(training_checkpoint(request));
-    if (o->resume && !o->checkpoint)
+    o->gamp.all_errors = o->history || o->json || o->out;
+    STAIR_TRY(training_checkpoint(request, &o->gamp.checkpoint));
+    if (o->gamp.resume && !o->gamp.checkpoint)
         return stair_fail(request->context, STAIR_BAD_INPUT, "--resume needs --out or --checkpoint");
-    job.how = wanted(o);
+    job.how = o->gamp;
     job.theory = stair_gamp_theory_kind(&job.how, !strcmp(o->theory, "none")    ? STAIR_THEORY_NONE
                                                   : !strcmp(o->theory, "fixed") ? STAIR_THEORY_FIXED
                                                                                 : STAIR_THEORY_TRAJECTORY);
@@ -165,6 +125,7 @@ static stair_status run(cli_request *request)
     return status == STAIR_OK ? verdict(&job) : status;
 }
 
+static const char *const tables[] = {"gamp", NULL};
 static const char *const names[] = {"dim",
                                     "alpha",
                                     "seeds",
@@ -223,6 +184,7 @@ const cli_command command_amp = {
                 "stair amp attention:layers=2 --dim 50000 --alpha 0.5 --regenerate --theory none\n"
                 "stair amp attention:layers=2 --data X.npy Y.npy --predict Xnew.npy --out predictions.npz\n",
     .options = names,
+    .tables = tables,
     .most_words = 1,
     .needs_model = true,
     .defaults = defaults,

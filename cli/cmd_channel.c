@@ -26,18 +26,7 @@ typedef struct {
 
 static void defaults(cli_options *o)
 {
-    stair_channel_options c = stair_channel_defaults();
-    stair_points_options p = stair_points_defaults();
-    *o = (cli_options){.points = SHOWN_POINTS,
-                       .cov_low = p.cov_low,
-                       .cov_high = p.cov_high,
-                       .full = p.full,
-                       .one_cov = p.one_cov,
-                       .precision = c.precision,
-                       .method = c.method,
-                       .max_nodes = c.max_nodes,
-                       .cutoff = c.cutoff,
-                       .seed = c.seed};
+    o->points = SHOWN_POINTS;
 }
 
 /* Random inputs go into the NPZ too, under the names of the options that read them back. */
@@ -156,14 +145,8 @@ static stair_status evaluate(channel_job *job, const stair_model_info *info)
 
 static stair_status run(cli_request *request)
 {
-    const cli_options *o = &request->options;
     stair_model_info info = stair_model_describe(request->model);
-    channel_job job = {.request = request, .k = (size_t)info.label_size};
-    job.how = (stair_channel_options){.precision = o->precision,
-                                      .max_nodes = o->max_nodes,
-                                      .cutoff = o->cutoff,
-                                      .seed = o->seed,
-                                      .method = o->method};
+    channel_job job = {.request = request, .how = request->options.channel, .k = (size_t)info.label_size};
     job.pm = (size_t)info.indices * (size_t)info.tokens;
     job.pp = (size_t)info.indices * (size_t)info.indices;
     STAIR_TRY(stair_channel_check(request->context, &job.how));
@@ -175,6 +158,7 @@ static stair_status run(cli_request *request)
     return status;
 }
 
+static const char *const tables[] = {"channel", "points", NULL};
 static const char *const names[] = {"points", "cov-low",   "cov-high", "full",         "one-cov",
                                     "logits", "y",         "omega",    "cov",          "precision",
                                     "method", "max-nodes", "cutoff",   COMMON_OPTIONS, NULL};
@@ -191,6 +175,7 @@ const cli_command command_channel = {
                 "stair channel attention:layers=2 --points 1000 --full --cov-low 1e-6 --out r.npz\n"
                 "stair channel attention:layers=2 --logits l.npy --omega w.npy --cov v.npy --json\n",
     .options = names,
+    .tables = tables,
     .most_words = 1,
     .needs_model = true,
     .defaults = defaults,

@@ -4,15 +4,6 @@
 
 #define MOST_ROWS 64
 
-static void defaults(cli_options *o)
-{
-    stair_diagnose_options d = stair_diagnose_defaults();
-    o->points = (int64_t)d.points;
-    o->precision = d.precision;
-    o->cov_low = d.cov_low;
-    o->seed = d.seed;
-}
-
 static const cli_column columns[] = {
     {.name = "identity", .heading = "identity", .kind = CELL_TEXT, .where = IN_ALL, .width = 96},
     {.name = "violation", .heading = "violation", .kind = CELL_REAL, .where = IN_ALL},
@@ -27,16 +18,14 @@ enum { COLUMNS = sizeof columns / sizeof *columns };
 /* verdicts (STAIR_VERDICTS): how many rows have each */
 static stair_status diagnose(cli_request *request, cli_report *report, int *verdicts)
 {
-    const cli_options *o = &request->options;
-    stair_diagnose_options d = {
-        .points = (size_t)o->points, .precision = o->precision, .cov_low = o->cov_low, .seed = o->seed};
+    const stair_diagnose_options *how = &request->options.diagnose;
     stair_identity rows[MOST_ROWS];
     int count = 0;
     cli_progress progress;
-    progress_start(&progress, request->context, o->quiet);
-    stair_status status = stair_diagnose_check(request->context, &d);
+    progress_start(&progress, request->context, request->options.quiet);
+    stair_status status = stair_diagnose_check(request->context, how);
     if (status == STAIR_OK)
-        status = stair_diagnose(request->context, request->model, &d, MOST_ROWS, rows, &count);
+        status = stair_diagnose(request->context, request->model, how, MOST_ROWS, rows, &count);
     progress_finish(&progress);
     STAIR_TRY(status);
     for (int i = 0; i < count; i++) {
@@ -69,6 +58,7 @@ static stair_status run(cli_request *request)
     return STAIR_OK;
 }
 
+static const char *const tables[] = {"diagnose", NULL};
 static const char *const names[] = {"points", "precision", "cov-low", COMMON_OPTIONS, NULL};
 
 const cli_command command_diagnose = {
@@ -84,8 +74,8 @@ const cli_command command_diagnose = {
     .examples =
         "stair diagnose attention:layers=2,skip=1\nstair diagnose attention:layers=3 --points 50 --json\n",
     .options = names,
+    .tables = tables,
     .most_words = 1,
     .needs_model = true,
-    .defaults = defaults,
     .run = run,
 };

@@ -1,5 +1,4 @@
 /* stair entropy: free entropy at the fixed points, the Bayes-optimal one, and whether learning is hard. */
-#include "asymptotics.h"
 #include "columns.h"
 #include "grid.h"
 #include "progress.h"
@@ -37,11 +36,6 @@ typedef struct {
     size_t rough;        /* phases with errors above the precision */
 } entropy_job;
 
-static void defaults(cli_options *o)
-{
-    asymptotics_defaults(o);
-}
-
 static void fill_columns(int p, bool several, cli_column *c)
 {
     c[MODEL] = column_model(several);
@@ -64,7 +58,7 @@ static stair_status one_phase(entropy_job *job, const char *spec, size_t r)
 {
     cli_request *request = job->request;
     const option_list *alpha = &request->options.alpha;
-    stair_asymptotics_options how = asymptotics_wanted(&request->options);
+    stair_asymptotics_options how = request->options.asymptotics;
     point_head *head = (point_head *)grid_row(&job->grid, r);
     stair_phase *phase = &job->phases[r];
     double *q = (double *)(head + 1);
@@ -135,7 +129,7 @@ static stair_status all(entropy_job *job, cli_report *report)
         progress_stage(&progress, (double)r, 1, (double)job->grid.rows);
         status = one_phase(job, job->grid.specs[m], r);
         if (status != STAIR_OK) break;
-        job->rough += stair_phase_worst(job->indices, &job->phases[r]) > o->precision;
+        job->rough += stair_phase_worst(job->indices, &job->phases[r]) > o->asymptotics.precision;
         if ((r + 1) % o->alpha.count == 0) status = write_model(job, m, report);
     }
     progress_finish(&progress);
@@ -145,7 +139,7 @@ static stair_status all(entropy_job *job, cli_report *report)
 static stair_status run(cli_request *request)
 {
     const cli_options *o = &request->options;
-    stair_asymptotics_options how = asymptotics_wanted(o);
+    stair_asymptotics_options how = o->asymptotics;
     int p = stair_model_describe(request->model).indices;
     entropy_job job = {.request = request, .indices = p};
     cli_column columns[COLUMNS];
@@ -162,12 +156,14 @@ static stair_status run(cli_request *request)
     free(job.phases);
     grid_close(&job.grid, status == STAIR_OK);
     if (status == STAIR_OK && job.rough)
-        return stair_fail(request->context, STAIR_NOT_CONVERGED,
-                          "%zu points have errors above --precision %g; %s", job.rough, o->precision,
-                          o->samples ? "raise --samples" : "set --samples, or a larger --precision");
+        return stair_fail(
+            request->context, STAIR_NOT_CONVERGED, "%zu points have errors above --precision %g; %s",
+            job.rough, o->asymptotics.precision,
+            o->asymptotics.points ? "raise --samples" : "set --samples, or a larger --precision");
     return status;
 }
 
+static const char *const tables[] = {"asymptotics", NULL};
 static const char *const names[] = {"alpha", "side", ASYMPTOTICS_OPTIONS, NULL};
 
 const cli_command command_entropy = {
@@ -186,8 +182,8 @@ const cli_command command_entropy = {
     .examples = "stair entropy attention:layers=2,skip=1 --alpha 0.3,0.6,0.9\n"
                 "stair entropy attention:layers=2 --alpha 0.1:0.3:0.05\n",
     .options = names,
+    .tables = tables,
     .most_words = 1,
     .needs_model = true,
-    .defaults = defaults,
     .run = run,
 };

@@ -1,5 +1,4 @@
 /* stair evolve: fixed points of state evolution over alpha, from either start. */
-#include "asymptotics.h"
 #include "columns.h"
 #include "grid.h"
 #include "progress.h"
@@ -45,7 +44,6 @@ typedef struct {
 
 static void defaults(cli_options *o)
 {
-    asymptotics_defaults(o);
     o->from = "both";
 }
 
@@ -126,7 +124,7 @@ static stair_status one_model(evolve_job *job, size_t m, cli_report *report, cli
 {
     cli_request *request = job->request;
     const cli_options *o = &request->options;
-    stair_asymptotics_options how = asymptotics_wanted(o);
+    stair_asymptotics_options how = o->asymptotics;
     stair_model *model;
     stair_sweep *sweep = NULL;
     stair_sweep_point point;
@@ -144,7 +142,7 @@ static stair_status one_model(evolve_job *job, size_t m, cli_report *report, cli
                           stair_sweep_no_curve(sweep));
         told |= stair_sweep_no_curve(sweep) != NULL;
         job->missed += point.stop == STAIR_STOP_ITERATIONS;
-        job->rough += point.worst > o->precision;
+        job->rough += point.worst > o->asymptotics.precision;
         job->worst = fmax(job->worst, point.worst);
         status = write_point(report, job->grid.specs[m], &point, job->indices);
     }
@@ -174,15 +172,15 @@ static stair_status judge(const evolve_job *job, size_t points)
         return stair_fail(
             job->request->context, STAIR_NOT_CONVERGED,
             "%zu of %zu points have overlaps with errors above --precision %g, the worst %.2g; %s",
-            job->rough, points, o->precision, job->worst,
-            o->samples ? "raise --samples" : "set --samples, or a larger --precision");
+            job->rough, points, o->asymptotics.precision, job->worst,
+            o->asymptotics.points ? "raise --samples" : "set --samples, or a larger --precision");
     return STAIR_OK;
 }
 
 static stair_status run(cli_request *request)
 {
     const cli_options *o = &request->options;
-    stair_asymptotics_options how = asymptotics_wanted(o);
+    stair_asymptotics_options how = o->asymptotics;
     int p = stair_model_describe(request->model).indices;
     evolve_job job = {.request = request, .indices = p};
     cli_column columns[COLUMNS];
@@ -202,6 +200,7 @@ static stair_status run(cli_request *request)
     return status == STAIR_OK ? judge(&job, points) : status;
 }
 
+static const char *const tables[] = {"asymptotics", NULL};
 static const char *const names[] = {"alpha", "from", "side", ASYMPTOTICS_OPTIONS, NULL};
 
 const cli_command command_evolve = {
@@ -219,6 +218,7 @@ const cli_command command_evolve = {
     .examples = "stair evolve attention:layers=2,skip=1 --alpha 0.2:1.2:0.1\n"
                 "stair evolve attention:layers=2 --alpha 0.5 --set skip=0.5,1,2 --from uninformed --json\n",
     .options = names,
+    .tables = tables,
     .most_words = 1,
     .needs_model = true,
     .defaults = defaults,

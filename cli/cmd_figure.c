@@ -1,5 +1,4 @@
 /* stair figure: figures from fresh computation, with their numbers beside them. */
-#include "asymptotics.h"
 #include "columns.h"
 #include "progress.h"
 #include "io/atomic_file.h"
@@ -22,8 +21,7 @@ typedef struct {
 
 static void defaults(cli_options *o)
 {
-    asymptotics_defaults(o);
-    o->precision = 5e-3;
+    o->asymptotics.precision = 5e-3;
     o->out = "out";
 }
 
@@ -151,7 +149,7 @@ static stair_status make(figure_job *job)
 {
     cli_column columns[] = {column_text("kind", "step", 8), column_real("alpha", "alpha", 6),
                             column_real("error", "error", 0), column_ints("learns", "learns", 64)};
-    stair_asymptotics_options how = asymptotics_wanted(&job->request->options);
+    stair_asymptotics_options how = job->request->options.asymptotics;
     cli_report *report;
     cli_progress progress;
     STAIR_TRY(report_open(job->request, columns, 4, &report));
@@ -176,7 +174,7 @@ static stair_status run(cli_request *request)
 {
     stair_context *context = request->context;
     const char *name = request->parse.count ? request->parse.words[0] : "all";
-    stair_asymptotics_options how = asymptotics_wanted(&request->options);
+    stair_asymptotics_options how = request->options.asymptotics;
     if (strcmp(name, "all") && strcmp(name, "staircase-curve"))
         return stair_fail(context, STAIR_BAD_INPUT, "unknown figure '%.80s'; did you mean staircase-curve?",
                           name);
@@ -201,6 +199,7 @@ static stair_status run(cli_request *request)
     return status;
 }
 
+static const char *const tables[] = {"asymptotics", NULL};
 static const char *const names[] = {"precision", "samples",        "replicates",   "widening",
                                     "inner",     "max-iterations", COMMON_OPTIONS, NULL};
 
@@ -211,6 +210,7 @@ const cli_command command_figure = {
     .details = "staircase-curve: overlaps and errors against alpha, the steps marked.\n",
     .examples = "stair figure staircase-curve --out out\n",
     .options = names,
+    .tables = tables,
     .most_words = 2,
     .defaults = defaults,
     .run = run,

@@ -14,51 +14,6 @@ static const char *const headings[MOST_LAYERS] = {"cos 1",  "cos 2",  "cos 3",  
                                                   "cos 7",  "cos 8",  "cos 9",  "cos 10", "cos 11", "cos 12",
                                                   "cos 13", "cos 14", "cos 15", "cos 16"};
 
-static void defaults(cli_options *o)
-{
-    stair_sgd_options d = stair_sgd_defaults();
-    o->dim = d.dim;
-    o->rate = d.rate;
-    o->weight_decay = d.weight_decay;
-    o->decay = d.coupled ? "torch" : "paper";
-    o->start = d.start;
-    o->batch = d.batch;
-    o->repeat = d.repeat;
-    o->epochs = d.epochs;
-    o->shuffle = d.shuffle;
-    o->wide = d.double_data;
-    o->test_samples = d.test;
-    o->records = d.points;
-    o->settle = d.settle;
-    o->seeds = d.seeds;
-    o->seed = d.seed;
-    o->checkpoint_every = d.checkpoint_every;
-}
-
-static stair_sgd_options wanted(const cli_options *o)
-{
-    stair_sgd_options d = stair_sgd_defaults();
-    d.dim = (int)o->dim;
-    d.rate = o->rate;
-    d.weight_decay = o->weight_decay;
-    d.coupled = !strcmp(o->decay, "torch");
-    d.start = o->start;
-    d.batch = (int)o->batch;
-    d.repeat = (int)o->repeat;
-    d.epochs = (int)o->epochs;
-    d.shuffle = o->shuffle;
-    d.double_data = o->wide;
-    d.test = (int)o->test_samples;
-    d.points = (int)o->records;
-    d.settle = o->settle;
-    d.seeds = (int)o->seeds;
-    d.seed = o->seed;
-    d.checkpoint = o->checkpoint;
-    d.checkpoint_every = o->checkpoint_every;
-    d.resume = o->resume;
-    return d;
-}
-
 static int fill_columns(int layers, cli_column *columns)
 {
     columns[ALPHA] = (cli_column){.name = "alpha", .heading = "alpha", .where = IN_ALL};
@@ -105,7 +60,7 @@ static stair_status write_run(cli_report *report, double alpha, int layers, cons
 
 static stair_status descend(cli_request *request, cli_report *report, double alpha, int layers)
 {
-    stair_sgd_options how = wanted(&request->options);
+    stair_sgd_options how = request->options.sgd;
     stair_sgd_result *result;
     how.alpha = alpha;
     STAIR_TRY(stair_sgd(request->context, request->model, &how, &result));
@@ -118,14 +73,14 @@ static stair_status descend(cli_request *request, cli_report *report, double alp
 
 static stair_status run(cli_request *request)
 {
-    const cli_options *o = &request->options;
-    if (o->alpha.count <= 1) STAIR_TRY(training_checkpoint(request));
-    stair_sgd_options how = wanted(o);
+    cli_options *o = &request->options;
+    if (o->alpha.count <= 1) STAIR_TRY(training_checkpoint(request, &o->sgd.checkpoint));
+    stair_sgd_options how = o->sgd;
     int layers = stair_model_describe(request->model).layers;
     size_t count = o->alpha.count ? o->alpha.count : 1;
     const double *alphas = o->alpha.count ? o->alpha.values : &how.alpha;
     STAIR_TRY(stair_sgd_check(request->context, &how));
-    if (count > 1 && o->checkpoint)
+    if (count > 1 && how.checkpoint)
         return stair_fail(request->context, STAIR_BAD_INPUT, "--checkpoint goes with one --alpha");
     cli_column columns[FIXED + MOST_LAYERS];
     int used = fill_columns(layers, columns);
@@ -140,10 +95,11 @@ static stair_status run(cli_request *request)
     }
     progress_finish(&progress);
     status = report_close(&report, status);
-    if (status == STAIR_OK && o->checkpoint) stair_checkpoint_remove(o->checkpoint, how.seeds);
+    if (status == STAIR_OK && how.checkpoint) stair_checkpoint_remove(how.checkpoint, how.seeds);
     return status;
 }
 
+static const char *const tables[] = {"sgd", NULL};
 static const char *const names[] = {"dim",
                                     "alpha",
                                     "epochs",
@@ -179,8 +135,8 @@ const cli_command command_sgd = {
     .examples = "stair sgd attention:layers=2,tokens=2,skip=1\n"
                 "stair sgd attention:layers=3 --dim 200 --alpha 30 --epochs 300 --seeds 4 --csv\n",
     .options = names,
+    .tables = tables,
     .most_words = 1,
     .needs_model = true,
-    .defaults = defaults,
     .run = run,
 };

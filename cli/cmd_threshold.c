@@ -30,11 +30,6 @@ typedef struct {
     stair_step steps[MOST_STEPS];
 } staircase_row;
 
-static void defaults(cli_options *o)
-{
-    asymptotics_defaults(o);
-}
-
 static void fill_columns(const stair_model_info *info, bool grid, cli_column *columns)
 {
     columns[MODEL] = column_model(grid);
@@ -76,13 +71,12 @@ static stair_status write_step(cli_report *report, const char *model, const stai
 
 static stair_status compute(cli_request *request, cli_grid *grid, size_t m)
 {
-    stair_asymptotics_options how = asymptotics_wanted(&request->options);
     staircase_row *row = (staircase_row *)grid_row(grid, m);
     stair_model *model;
     int count = 0;
     STAIR_TRY(stair_model_create(request->context, grid->specs[m], &model));
-    stair_status status = stair_threshold(request->context, model, &how, (int)request->options.steps,
-                                          MOST_STEPS, row->steps, &count);
+    stair_status status = stair_threshold(request->context, model, &request->options.asymptotics,
+                                          request->options.steps, MOST_STEPS, row->steps, &count);
     stair_model_destroy(&model);
     row->count = count;
     row->missed = status == STAIR_NOT_CONVERGED;
@@ -110,7 +104,7 @@ static stair_status all(cli_request *request, cli_grid *grid, cli_report *report
 /* Exit 3 where a staircase ends too early or a step is not known as well as was asked for. */
 static stair_status judge(const cli_request *request, const cli_grid *grid)
 {
-    const cli_options *o = &request->options;
+    const stair_asymptotics_options *how = &request->options.asymptotics;
     double worst = 0;
     int rough = 0, cut = 0;
     for (size_t m = 0; m < grid->models; m++) {
@@ -118,7 +112,7 @@ static stair_status judge(const cli_request *request, const cli_grid *grid)
         bool short_of = false;
         for (int k = 0; k < (int)row->count; k++) {
             double relative = isfinite(row->steps[k].alpha) ? row->steps[k].error / row->steps[k].alpha : 0;
-            short_of |= relative > o->precision;
+            short_of |= relative > how->precision;
             worst = fmax(worst, relative);
         }
         rough += short_of;
@@ -132,20 +126,19 @@ static stair_status judge(const cli_request *request, const cli_grid *grid)
         return stair_fail(
             request->context, STAIR_NOT_CONVERGED,
             "%d of %zu staircases have steps with relative errors above --precision %g, the worst %.2g; %s",
-            rough, grid->models, o->precision, worst,
-            o->samples ? "raise --samples" : "set --samples, or a larger --precision");
+            rough, grid->models, how->precision, worst,
+            how->points ? "raise --samples" : "set --samples, or a larger --precision");
     return STAIR_OK;
 }
 
 static stair_status run(cli_request *request)
 {
-    stair_asymptotics_options how = asymptotics_wanted(&request->options);
     stair_model_info info = stair_model_describe(request->model);
     cli_column columns[COLUMNS];
     cli_report *report;
     cli_progress progress;
     cli_grid grid;
-    STAIR_TRY(stair_asymptotics_check(request->context, &how));
+    STAIR_TRY(stair_asymptotics_check(request->context, &request->options.asymptotics));
     STAIR_TRY(grid_open(request, 1, (sizeof(staircase_row) + 7) / 8, &grid));
     fill_columns(&info, grid.models > 1, columns);
     stair_status status = grid_report(&grid, columns, COLUMNS, &report);
@@ -161,6 +154,7 @@ static stair_status run(cli_request *request)
     return status;
 }
 
+static const char *const tables[] = {"asymptotics", NULL};
 static const char *const names[] = {"steps", ASYMPTOTICS_OPTIONS, NULL};
 
 const cli_command command_threshold = {
@@ -177,8 +171,8 @@ const cli_command command_threshold = {
     .examples = "stair threshold attention:layers=2,skip=1\n"
                 "stair threshold attention:layers=2 --set skip=0.5,1,2 --steps 1 --json\n",
     .options = names,
+    .tables = tables,
     .most_words = 1,
     .needs_model = true,
-    .defaults = defaults,
     .run = run,
 };

@@ -6,7 +6,7 @@
 
 static void defaults(cli_options *o)
 {
-    o->longest = stair_questions_defaults().longest;
+    o->questions.classes = NULL; /* labels are dropped */
 }
 
 static stair_status run(cli_request *request)
@@ -18,10 +18,9 @@ static stair_status run(cli_request *request)
                           "--vocab vocab.txt questions.label");
     stair_vocab *vocab;
     stair_questions *questions = NULL;
-    stair_questions_options how = {.longest = (int)o->longest, .classes = NULL};
     STAIR_TRY(stair_vocab_load(request->context, o->vocab, &vocab));
     stair_status status =
-        stair_questions_load(request->context, vocab, request->parse.words[0], &how, &questions);
+        stair_questions_load(request->context, vocab, request->parse.words[0], &o->questions, &questions);
     stair_vocab_destroy(&vocab);
     STAIR_TRY(status);
     for (int i = 0; i < questions->count; i++)
@@ -32,6 +31,7 @@ static stair_status run(cli_request *request)
     return STAIR_OK;
 }
 
+static const char *const tables[] = {"questions", NULL};
 static const char *const names[] = {"vocab", "longest", "help", NULL};
 
 const cli_command command_tokenize = {
@@ -43,6 +43,7 @@ const cli_command command_tokenize = {
         "the start of a line is dropped.\n",
     .examples = "stair tokenize --vocab data/vocab.txt data/questions.label\n",
     .options = names,
+    .tables = tables,
     .most_words = 1,
     .defaults = defaults,
     .run = run,

@@ -20,58 +20,7 @@ typedef struct {
 
 static void defaults(cli_options *o)
 {
-    stair_train_options d = stair_train_defaults();
-    stair_questions_options q = stair_questions_defaults();
-    o->classes = q.classes;
-    o->longest = q.longest;
-    o->dim = d.dim;
-    o->rank = d.rank;
-    o->layers = d.layers;
-    o->scale = d.scale_rank ? "rank" : "dim";
-    o->bias = d.bias;
-    o->padding = d.pad_batch ? "batch" : "full";
-    o->start = d.start;
-    o->rate = d.rate;
-    o->beta1 = d.beta1;
-    o->beta2 = d.beta2;
-    o->epsilon = d.epsilon;
-    o->weight_decay = d.weight_decay;
-    o->batch = d.batch;
-    o->epochs = d.epochs;
-    o->validation = d.validation;
-    o->records = 1;
-    o->settle = d.settle;
-    o->seeds = d.runs;
-    o->seed = d.seed;
-    o->checkpoint_every = d.checkpoint_every;
-}
-
-static stair_train_options wanted(const cli_options *o)
-{
-    stair_train_options d = stair_train_defaults();
-    d.dim = (int)o->dim;
-    d.rank = (int)o->rank;
-    d.layers = (int)o->layers;
-    d.scale_rank = !strcmp(o->scale, "rank");
-    d.bias = o->bias;
-    d.pad_batch = !strcmp(o->padding, "batch");
-    d.start = o->start;
-    d.rate = o->rate;
-    d.beta1 = o->beta1;
-    d.beta2 = o->beta2;
-    d.epsilon = o->epsilon;
-    d.weight_decay = o->weight_decay;
-    d.batch = (int)o->batch;
-    d.epochs = (int)o->epochs;
-    d.validation = o->validation;
-    d.points = (int)o->records;
-    d.settle = o->settle;
-    d.runs = (int)o->seeds;
-    d.seed = o->seed;
-    d.checkpoint = o->checkpoint;
-    d.checkpoint_every = o->checkpoint_every;
-    d.resume = o->resume;
-    return d;
+    o->train.points = 1; /* records: one row an epoch */
 }
 
 /* ---- training: one row for each snapshot of each run ---------------------------------------------- */
@@ -214,7 +163,7 @@ static stair_status load(train_job *job)
 {
     const cli_options *o = &job->request->options;
     stair_context *context = job->request->context;
-    stair_questions_options how = {.longest = (int)o->longest, .classes = o->classes};
+    stair_questions_options how = o->questions;
     if (!o->vocab || !(o->data || (o->weights && o->predict)))
         return stair_fail(context, STAIR_BAD_INPUT,
                           "train needs --data and --vocab, or --weights, --vocab and --predict");
@@ -254,8 +203,8 @@ static stair_status train(train_job *job, const stair_train_options *how)
     cli_progress progress;
     progress_start(&progress, job->request->context, o->quiet);
     progress_stage(&progress, 0, 1, 1);
-    stair_status status =
-        stair_train(job->request->context, job->vocab, job->data, o->classes, job->test, how, &job->result);
+    stair_status status = stair_train(job->request->context, job->vocab, job->data, o->questions.classes,
+                                      job->test, how, &job->result);
     progress_finish(&progress);
     if (status == STAIR_OK && o->save)
         status =
@@ -265,9 +214,9 @@ static stair_status train(train_job *job, const stair_train_options *how)
 
 static stair_status work(train_job *job)
 {
-    const cli_options *o = &job->request->options;
-    if (!o->weights) STAIR_TRY(training_checkpoint(job->request));
-    stair_train_options how = wanted(o);
+    cli_options *o = &job->request->options;
+    if (!o->weights) STAIR_TRY(training_checkpoint(job->request, &o->train.checkpoint));
+    stair_train_options how = o->train;
     cli_column columns[FIXED + MOST_LAYERS];
     cli_report *report;
     STAIR_TRY(load(job));
@@ -284,7 +233,7 @@ static stair_status work(train_job *job)
     else if (status == STAIR_OK)
         status = write_history(job, report);
     status = report_close(&report, status);
-    if (status == STAIR_OK && o->checkpoint) stair_checkpoint_remove(o->checkpoint, how.runs);
+    if (status == STAIR_OK && how.checkpoint) stair_checkpoint_remove(how.checkpoint, how.runs);
     return status;
 }
 
@@ -301,6 +250,7 @@ static stair_status run(cli_request *request)
     return status;
 }
 
+static const char *const tables[] = {"train", "questions", NULL};
 static const char *const names[] = {"data",         "vocab",        "test",       "classes",
                                     "longest",      "weights",      "predict",    "save",
                                     "dim",          "rank",         "layers",     "scale",
@@ -324,6 +274,7 @@ const cli_command command_train = {
                 "stair train --data trec.label --vocab vocab.txt --seeds 4 --records 10 --out run.csv\n"
                 "stair train --weights w.npz --vocab vocab.txt --predict new.txt\n",
     .options = names,
+    .tables = tables,
     .defaults = defaults,
     .run = run,
 };

@@ -1,6 +1,7 @@
 /* A command: one file cmd_<name>.c that ends in its descriptor, one line in the table of commands.c.
  *
- * The way of a request: argv -> option table -> `options` -> one library call -> report rows. */
+ * The way of a request: argv -> option tables -> the library's structs in `options` -> one library call ->
+ * report rows. */
 #ifndef STAIR_CLI_COMMAND_H
 #define STAIR_CLI_COMMAND_H
 
@@ -11,13 +12,14 @@ typedef struct {
     const struct cli_command *command;
     cli_options options;
     option_parse parse;
-    stair_model *model; /* NULL where the command has none */
+    stair_model *model;    /* NULL where the command has none */
+    bool keeps_checkpoint; /* an interrupted run can be resumed */
     const char *const
         *unused; /* options without meaning for this request, ended by NULL: not echoed; or NULL */
 } cli_request;
 
 /* Whether an option is part of what was computed, and of its echo in reports. */
-bool request_echoes(const cli_request *request, const cli_option *entry);
+bool request_echoes(const cli_request *request, const stair_option *option);
 
 typedef struct cli_command {
     const char *name;
@@ -26,14 +28,17 @@ typedef struct cli_command {
     const char *details;        /* a paragraph, or NULL */
     const char *examples;       /* lines, each a command */
     const char *const *options; /* names, ended by NULL */
+    const char *const *tables;  /* of the library where these are found first, ended by NULL; or NULL */
     int most_words;
-    bool needs_model; /* the first word is a MODEL */
-    void (*defaults)(cli_options *options);
+    bool needs_model;                       /* the first word is a MODEL */
+    void (*defaults)(cli_options *options); /* where they are not the library's, or NULL */
     stair_status (*run)(cli_request *request);
 } cli_command;
 
 extern const cli_command *const command_table[]; /* ended by NULL */
 const cli_command *command_find(const char *name);
+option_scope command_scope(const cli_command *command);
+void command_defaults(const cli_command *command, cli_options *options);
 
 /* Options of every command that prints results. */
 #define COMMON_OPTIONS "seed", "threads", "json", "csv", "out", "force", "quiet", "help"

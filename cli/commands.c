@@ -5,16 +5,12 @@
 
 extern const cli_command command_models, command_channel, command_diagnose, command_bench, command_man,
     command_sgd, command_train, command_tokenize, command_threshold, command_evolve, command_entropy,
-    command_figure, command_amp;
+    command_figure, command_amp, command_completion;
 
 const cli_command *const command_table[] = {
-    &command_models,   &command_threshold,
-    &command_evolve,   &command_entropy,
-    &command_figure,   &command_channel,
-    &command_amp,      &command_sgd,
-    &command_train,    &command_tokenize,
-    &command_diagnose, &command_bench,
-    &command_man,      NULL,
+    &command_models,   &command_threshold, &command_evolve,     &command_entropy, &command_figure,
+    &command_channel,  &command_amp,       &command_sgd,        &command_train,   &command_tokenize,
+    &command_diagnose, &command_bench,     &command_completion, &command_man,     NULL,
 };
 
 const cli_command *command_find(const char *name)
@@ -22,4 +18,16 @@ const cli_command *command_find(const char *name)
     for (const cli_command *const *entry = command_table; *entry; entry++)
         if (!strcmp((*entry)->name, name)) return *entry;
     return NULL;
+}
+
+option_scope command_scope(const cli_command *command)
+{
+    return (option_scope){
+        .command = command->name, .names = command->options, .tables = command->tables, .own = own_options};
+}
+
+void command_defaults(const cli_command *command, cli_options *options)
+{
+    options_defaults(options);
+    if (command->defaults) command->defaults(options);
 }

@@ -43,9 +43,9 @@ static stair_status set_key(cli_grid *grid, const char *item)
     size_t count = 0;
     snprintf(key, sizeof key, "%.*s", (int)(equals - item), item);
     if (strchr(equals, ':')) {
-        static const cli_option entry = {.name = "set", .low = -1e300, .high = 1e300};
+        static const stair_option number = {.name = "set", .low = -1e300, .high = 1e300};
         option_list list = {0};
-        stair_status status = option_list_read(context, &entry, equals + 1, &list);
+        stair_status status = option_list_read(context, &number, equals + 1, &list);
         size_t used = 0;
         text[0] = 0;
         for (size_t i = 0; status == STAIR_OK && i < list.count && used < sizeof text; i++)
@@ -95,9 +95,9 @@ static uint64_t fingerprint(const cli_grid *grid)
     uint64_t mark = stair_state_fingerprint(request->command->name);
     for (size_t m = 0; m < grid->models; m++) mark = mark * 31 + stair_state_fingerprint(grid->specs[m]);
     for (const char *const *name = request->command->options; *name; name++) {
-        const cli_option *entry = option_of(option_table, request->command->name, *name);
-        if (entry->how) continue;
-        option_to_text(entry, &request->options, value, sizeof value);
+        option_entry entry = option_of(&request->parse.scope, *name);
+        if (entry.is->how) continue;
+        option_to_text(&entry, &request->options, value, sizeof value);
         mark = mark * 31 + stair_state_fingerprint(value);
     }
     return mark;
@@ -129,7 +129,7 @@ static stair_status resume(cli_grid *grid)
 stair_status grid_open(cli_request *request, size_t per_model, size_t row_size, cli_grid *grid)
 {
     *grid = (cli_grid){.request = request, .row_size = row_size};
-    stair_status status = training_checkpoint(request);
+    stair_status status = training_checkpoint(request, &request->options.checkpoint);
     if (status == STAIR_OK) status = make_models(grid);
     if (status == STAIR_OK) {
         grid->rows = per_model * grid->models;
@@ -151,7 +151,7 @@ static cli_column key_column(const cli_grid *grid, const char *key)
     cli_column column = {.name = key, .heading = key, .key = key, .width = 1};
     for (size_t m = 0; m < grid->models; m++) {
         spec_value(grid->specs[m], key, value);
-        numbers &= option_parse_double(value, &number);
+        numbers &= stair_parse_double(value, &number);
         if ((int)strlen(value) > column.width) column.width = (int)strlen(value);
     }
     column.kind = numbers ? CELL_REAL : CELL_TEXT;

@@ -50,39 +50,33 @@ void help_program(FILE *file)
 }
 
 /* " [default]" or nothing. */
-static void print_default(FILE *file, const cli_option *entry, const cli_options *defaults,
+static void print_default(FILE *file, const option_entry *entry, const cli_options *defaults,
                           const char *before, const char *after)
 {
     char text[64];
-    const bool *flag = (const bool *)((const char *)defaults + entry->offset);
-    if (entry->kind == OPTION_FLAG) {
-        if (*flag) fprintf(file, "%son, --no-%s turns it off%s", before, entry->name, after);
-        return;
-    }
     option_to_text(entry, defaults, text, sizeof text);
-    if (*text) fprintf(file, "%s%s%s", before, text, after);
-}
-
-static cli_options command_defaults(const cli_command *command)
-{
-    cli_options values = {0};
-    if (command->defaults) command->defaults(&values);
-    return values;
+    if (entry->is->kind == STAIR_OPTION_FLAG) {
+        if (!strcmp(text, "yes"))
+            fprintf(file, "%son, --no-%s turns it off%s", before, entry->is->name, after);
+    } else if (*text)
+        fprintf(file, "%s%s%s", before, text, after);
 }
 
 void help_command(FILE *file, const cli_command *command)
 {
-    cli_options defaults = command_defaults(command);
+    option_scope scope = command_scope(command);
+    cli_options defaults;
+    command_defaults(command, &defaults);
     fprintf(file, "usage: stair %s%s%s [--option value]...\n\n%s.\n", command->name,
             *command->words ? " " : "", command->words, command->summary);
     if (command->details) fprintf(file, "\n%s", command->details);
     fputs("\noptions:\n", file);
     for (const char *const *name = command->options; *name; name++) {
-        const cli_option *entry = option_of(option_table, command->name, *name);
+        option_entry entry = option_of(&scope, *name);
         char flag[48];
-        snprintf(flag, sizeof flag, "--%s %s", entry->name, entry->value ? entry->value : "");
-        fprintf(file, "  %-18s %s", flag, entry->text);
-        print_default(file, entry, &defaults, " [", "]");
+        snprintf(flag, sizeof flag, "--%s %s", entry.is->name, entry.is->value ? entry.is->value : "");
+        fprintf(file, "  %-18s %s", flag, entry.is->text);
+        print_default(file, &entry, &defaults, " [", "]");
         putc('\n', file);
     }
     fputs("\nexamples:\n", file);
@@ -111,7 +105,9 @@ static void roff(FILE *file, const char *text)
 
 static void man_command(FILE *file, const cli_command *command)
 {
-    cli_options defaults = command_defaults(command);
+    option_scope scope = command_scope(command);
+    cli_options defaults;
+    command_defaults(command, &defaults);
     fprintf(file, ".SS stair %s %s\n", command->name, command->words);
     roff(file, command->summary);
     fputs(".\n", file);
@@ -120,12 +116,12 @@ static void man_command(FILE *file, const cli_command *command)
         roff(file, command->details);
     }
     for (const char *const *name = command->options; *name; name++) {
-        const cli_option *entry = option_of(option_table, command->name, *name);
+        option_entry entry = option_of(&scope, *name);
         fputs(".TP\n\\fB\\-\\-", file);
-        roff(file, entry->name);
-        fprintf(file, "\\fR \\fI%s\\fR\n", entry->value ? entry->value : "");
-        roff(file, entry->text);
-        print_default(file, entry, &defaults, "\n(default ", ")");
+        roff(file, entry.is->name);
+        fprintf(file, "\\fR \\fI%s\\fR\n", entry.is->value ? entry.is->value : "");
+        roff(file, entry.is->text);
+        print_default(file, &entry, &defaults, "\n(default ", ")");
         putc('\n', file);
     }
     fputs(".PP\nExamples:\n.PP\n.nf\n", file);

@@ -83,17 +83,14 @@ static stair_status carry_out(cli_request *request, int argc, char **argv)
     stair_context *context = request->context;
     const char *isa = getenv("STAIR_ISA");
     if (isa && *isa) STAIR_TRY(stair_isa_set_most(context, isa));
-    request->parse = (option_parse){.table = option_table,
-                                    .names = command->options,
-                                    .command = command->name,
-                                    .most = command->most_words};
-    if (command->defaults) command->defaults(&request->options);
+    request->parse = (option_parse){.scope = command_scope(command), .most = command->most_words};
+    command_defaults(command, &request->options);
     STAIR_TRY(options_read(context, &request->parse, argc, argv, &request->options));
     if (request->options.help) {
         help_command(stdout, command);
         return STAIR_OK;
     }
-    STAIR_TRY(stair_context_set_threads(context, (int)request->options.threads));
+    STAIR_TRY(stair_context_set_threads(context, request->options.threads));
     STAIR_TRY(open_model(request));
     return command->run(request);
 }
@@ -109,12 +106,12 @@ static int run_command(const cli_command *command, int argc, char **argv)
     stair_status status = carry_out(&request, argc, argv);
     int code = exit_code(status);
     if (was_interrupted(status))
-        complain(request.options.checkpoint ? "interrupted; --resume goes on from the checkpoint"
-                                            : "interrupted; nothing was written");
+        complain(request.keeps_checkpoint ? "interrupted; --resume goes on from the checkpoint"
+                                          : "interrupted; nothing was written");
     else if (status != STAIR_OK)
         complain(stair_context_message(request.context));
     stair_model_destroy(&request.model);
-    options_free(option_table, &request.options);
+    options_free(own_options, &request.options);
     stair_context_destroy(&request.context);
     return finish(code);
 }

@@ -1,7 +1,6 @@
-/* Option values as text: numbers and lists in, JSON and text out. */
+/* Option values: lists in, JSON and text out. */
 #include "options.h"
 
-#include <errno.h>
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
@@ -10,67 +9,37 @@
 
 #define LONGEST_LIST 1000000
 
-bool option_parse_double(const char *text, double *value)
-{
-    char *end;
-    if (!*text || strspn(text, "0123456789+-.eE") != strlen(text))
-        return false; /* no nan, inf, hex or blanks */
-    *value = strtod(text, &end);
-    return end != text && !*end && isfinite(*value);
-}
-
-/* Integers may be written 1e6. */
-bool option_parse_int(const char *text, int64_t *value)
-{
-    char *end;
-    double real;
-    if (!option_parse_double(text, &real)) return false;
-    errno = 0;
-    *value = strtoll(text, &end, 10);
-    if (!*end && !errno) return true;
-    *value = fabs(real) <= 9007199254740992.0 ? (int64_t)real : 0;
-    return (double)*value == real && fabs(real) <= 9007199254740992.0;
-}
-
-bool option_parse_uint64(const char *text, uint64_t *value)
-{
-    char *end;
-    if (!*text || strspn(text, "0123456789") != strlen(text)) return false;
-    errno = 0;
-    *value = strtoull(text, &end, 10);
-    return !*end && !errno;
-}
-
-static stair_status bad_list(stair_context *context, const cli_option *entry, const char *text)
+static stair_status bad_list(stair_context *context, const stair_option *option, const char *text)
 {
     return stair_fail(context, STAIR_BAD_INPUT, "--%s needs numbers a,b,c or from:to:step, not '%.80s'",
-                      entry->name, text);
+                      option->name, text);
 }
 
-static stair_status append(stair_context *context, const cli_option *entry, option_list *list, double value)
+static stair_status append(stair_context *context, const stair_option *option, option_list *list,
+                           double value)
 {
-    if (value < entry->low || value > entry->high)
+    if (value < option->low || value > option->high)
         return stair_fail(context, STAIR_BAD_INPUT,
-                          "--%s must hold numbers between %.15g and %.15g, not %.15g", entry->name,
-                          entry->low, entry->high, value);
+                          "--%s must hold numbers between %.15g and %.15g, not %.15g", option->name,
+                          option->low, option->high, value);
     list->values[list->count++] = value;
     return STAIR_OK;
 }
 
 /* A step that misses `to` by rounding alone still reaches it. */
-static stair_status read_range(stair_context *context, const cli_option *entry, const char *text,
+static stair_status read_range(stair_context *context, const stair_option *option, const char *text,
                                const double part[3], option_list *list)
 {
     double steps = (part[1] - part[0]) / part[2];
-    if (part[2] == 0 || !(steps >= 0)) return bad_list(context, entry, text);
+    if (part[2] == 0 || !(steps >= 0)) return bad_list(context, option, text);
     steps = floor(steps * (1 + 4 * DBL_EPSILON) + 1e-9);
     if (steps >= LONGEST_LIST)
-        return stair_fail(context, STAIR_BAD_INPUT, "--%s: '%.80s' has more than %d numbers", entry->name,
+        return stair_fail(context, STAIR_BAD_INPUT, "--%s: '%.80s' has more than %d numbers", option->name,
                           text, LONGEST_LIST);
     list->values = malloc(((size_t)steps + 1) * sizeof(double));
     if (!list->values) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
     for (size_t i = 0; i <= (size_t)steps; i++)
-        STAIR_TRY(append(context, entry, list, part[0] + (double)i * part[2]));
+        STAIR_TRY(append(context, option, list, part[0] + (double)i * part[2]));
     return STAIR_OK;
 }
 
@@ -85,37 +54,37 @@ static int split(const char *text, char mark, int most, double *out)
         if (length >= sizeof word || count == most) return -1;
         memcpy(word, text, length);
         word[length] = 0;
-        if (!option_parse_double(word, &out[count++])) return -1;
+        if (!stair_parse_double(word, &out[count++])) return -1;
         if (!end) return count;
         text = end + 1;
     }
 }
 
-stair_status option_list_read(stair_context *context, const cli_option *entry, const char *text,
+stair_status option_list_read(stair_context *context, const stair_option *option, const char *text,
                               option_list *list)
 {
     free(list->values); /* the last one given counts */
     *list = (option_list){0};
     if (strchr(text, ':')) {
         double part[3];
-        if (split(text, ':', 3, part) != 3) return bad_list(context, entry, text);
-        return read_range(context, entry, text, part, list);
+        if (split(text, ':', 3, part) != 3) return bad_list(context, option, text);
+        return read_range(context, option, text, part, list);
     }
     int most = 1;
     for (const char *c = text; *c; c++) most += *c == ',';
-    if (most > LONGEST_LIST) return bad_list(context, entry, text);
+    if (most > LONGEST_LIST) return bad_list(context, option, text);
     list->values = malloc((size_t)most * sizeof(double));
     if (!list->values) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
-    if (split(text, ',', most, list->values) != most) return bad_list(context, entry, text);
-    for (int i = 0; i < most; i++) STAIR_TRY(append(context, entry, list, list->values[i]));
+    if (split(text, ',', most, list->values) != most) return bad_list(context, option, text);
+    for (int i = 0; i < most; i++) STAIR_TRY(append(context, option, list, list->values[i]));
     return STAIR_OK;
 }
 
-void options_free(const cli_option *table, void *target)
+void options_free(const cli_option *own, void *target)
 {
-    for (; table->name; table++) {
-        if (table->kind != OPTION_LIST) continue;
-        option_list *list = (option_list *)((char *)target + table->offset);
+    for (; own->is.name; own++) {
+        if (own->many != OPTION_LIST) continue;
+        option_list *list = (option_list *)((char *)target + own->is.offset);
         free(list->values);
         *list = (option_list){0};
     }
@@ -128,65 +97,64 @@ static json_t *text_to_json(const char *text)
     return string ? string : json_null();
 }
 
-json_t *option_to_json(const cli_option *entry, const void *target)
+/* JSON integers end at 2^63: larger seeds are strings. */
+static json_t *natural_to_json(uint64_t value)
 {
-    const void *field = (const char *)target + entry->offset;
-    json_t *array = NULL;
-    switch (entry->kind) {
-    case OPTION_FLAG:
+    char text[24];
+    snprintf(text, sizeof text, "%" PRIu64, value);
+    return value <= INT64_MAX ? json_integer((json_int_t)value) : json_string(text);
+}
+
+static json_t *one_to_json(const stair_option *option, const void *field)
+{
+    switch (option->kind) {
+    case STAIR_OPTION_FLAG:
         return json_boolean(*(const bool *)field);
-    case OPTION_INT:
+    case STAIR_OPTION_EITHER:
+        return json_string(stair_option_choice(option, *(const bool *)field));
+    case STAIR_OPTION_INT:
+        return json_integer(*(const int *)field);
+    case STAIR_OPTION_INT64:
         return json_integer(*(const int64_t *)field);
-    case OPTION_UINT64: { /* JSON integers end at 2^63: larger seeds are strings */
-        uint64_t value = *(const uint64_t *)field;
-        char text[24];
-        snprintf(text, sizeof text, "%" PRIu64, value);
-        return value <= INT64_MAX ? json_integer((json_int_t)value) : json_string(text);
-    }
-    case OPTION_DOUBLE:
+    case STAIR_OPTION_SIZE:
+        return natural_to_json(*(const size_t *)field);
+    case STAIR_OPTION_UINT64:
+        return natural_to_json(*(const uint64_t *)field);
+    case STAIR_OPTION_DOUBLE:
         return json_real(*(const double *)field);
-    case OPTION_TEXT:
-    case OPTION_PATH:
+    case STAIR_OPTION_TEXT:
+    case STAIR_OPTION_PATH:
         return text_to_json(*(const char *const *)field);
-    case OPTION_LIST:
-        array = json_array();
-        for (size_t i = 0; i < ((const option_list *)field)->count; i++)
-            json_array_append_new(array, json_real(((const option_list *)field)->values[i]));
-        return array;
-    case OPTION_TEXTS:
-        array = json_array();
-        for (int i = 0; i < ((const option_texts *)field)->count; i++)
-            json_array_append_new(array, text_to_json(((const option_texts *)field)->items[i]));
-        return array;
+    case STAIR_OPTION_KINDS:
+        break;
     }
+    return NULL;
+}
+
+json_t *option_to_json(const option_entry *entry, const void *target)
+{
+    const void *field = (const char *)target + entry->base + entry->is->offset;
+    const option_list *list = field;
+    const option_texts *texts = field;
+    if (option_many(entry) == OPTION_ONE) return one_to_json(entry->is, field);
+    json_t *array = json_array();
+    if (option_many(entry) == OPTION_LIST)
+        for (size_t i = 0; i < list->count; i++) json_array_append_new(array, json_real(list->values[i]));
+    else
+        for (int i = 0; i < texts->count; i++) json_array_append_new(array, text_to_json(texts->items[i]));
     return array;
 }
 
-void option_to_text(const cli_option *entry, const void *target, char *text, size_t size)
+void option_to_text(const option_entry *entry, const void *target, char *text, size_t size)
 {
-    const void *field = (const char *)target + entry->offset;
-    const option_list *list = field;
-    const option_texts *texts = field;
+    const char *options = (const char *)target + entry->base;
+    const option_list *list = (const option_list *)(options + entry->is->offset);
+    const option_texts *texts = (const option_texts *)(options + entry->is->offset);
     size_t used = 0;
-    const char *string;
     text[0] = 0;
-    switch (entry->kind) {
-    case OPTION_FLAG:
-        snprintf(text, size, "%s", *(const bool *)field ? "yes" : "no");
-        return;
-    case OPTION_INT:
-        snprintf(text, size, "%" PRId64, *(const int64_t *)field);
-        return;
-    case OPTION_UINT64:
-        snprintf(text, size, "%" PRIu64, *(const uint64_t *)field);
-        return;
-    case OPTION_DOUBLE:
-        snprintf(text, size, "%.15g", *(const double *)field);
-        return;
-    case OPTION_TEXT:
-    case OPTION_PATH:
-        string = *(const char *const *)field;
-        snprintf(text, size, "%s", string ? string : "");
+    switch (option_many(entry)) {
+    case OPTION_ONE:
+        stair_option_get(entry->is, options, text, size);
         return;
     case OPTION_LIST:
         for (size_t i = 0; i < list->count && used < size; i++)

@@ -1,24 +1,16 @@
-/* The one option table: flags, help, man page and the JSON echo all read it.
+/* Options of the commands: the library's, as its tables describe them, and the program's own.
  *
- * To add an option: one field in `options`, one line in the table of options.c, and its name in the
- * list of each command that takes it.  Defaults belong to the library: a command copies them in. */
+ * A flag of the library goes straight into the library's struct, which is a member of cli_options.  To add
+ * one: a line in the library's table, and its name in the list of each command that takes it.  To add one of
+ * the program: a field below, a line in the table of options.c, and the same lists.  Flags, help, manual
+ * page, completion and the JSON echo all read the tables. */
 #ifndef STAIR_CLI_OPTIONS_H
 #define STAIR_CLI_OPTIONS_H
 
 #include "core/context.h"
+#include "core/options.h"
 
 #include <jansson.h>
-
-typedef enum {
-    OPTION_FLAG,   /* bool */
-    OPTION_INT,    /* int64_t */
-    OPTION_UINT64, /* uint64_t */
-    OPTION_DOUBLE, /* double */
-    OPTION_LIST,   /* option_list: a,b,c or from:to:step */
-    OPTION_TEXT,   /* const char *; one of `choices` where there are some */
-    OPTION_PATH,   /* const char * */
-    OPTION_TEXTS   /* option_texts: `take` values each time, and again */
-} option_kind;
 
 typedef struct {
     double *values;
@@ -31,68 +23,78 @@ typedef struct {
     int count;
 } option_texts;
 
+typedef enum {
+    OPTION_ONE,  /* value, of the library's kinds */
+    OPTION_LIST, /* option_list: numbers a,b,c or from:to:step, each within the range */
+    OPTION_TEXTS /* option_texts: `take` values each time, and again */
+} option_count;
+
+/* An option of the program alone. */
 typedef struct {
-    const char *name; /* without the dashes */
-    option_kind kind;
-    size_t offset;              /* of its field in the struct that is filled */
-    const char *value;          /* what help calls the value */
-    const char *text;           /* one line */
-    double low, high;           /* numbers and list elements, both ends allowed */
-    const char *const *choices; /* ended by NULL */
-    int take;                   /* OPTION_TEXTS: values at each appearance */
-    bool how;                   /* says how to run or report, not what to compute: no echo */
-    const char *command;        /* the one command to which the name means this */
+    stair_option is;
+    option_count many;
+    int take;
+    const char *command; /* the one command to which the name means this */
 } cli_option;
 
-/* Every option of every command; a field that a command does not list stays zero. */
+/* Every option of every command. */
 typedef struct {
-    int64_t points;
-    double cov_low, cov_high;
-    bool full, one_cov;
-    const char *logits, *y, *omega, *cov;
-    double precision;
-    const char *method;
-    int64_t max_nodes;
-    double cutoff;
-    uint64_t seed;
+    stair_points_options random;
+    stair_channel_options channel;
+    stair_diagnose_options diagnose;
+    stair_asymptotics_options asymptotics;
+    stair_gamp_options gamp;
+    stair_sgd_options sgd;
+    stair_questions_options questions;
+    stair_train_options train;
 
+    int64_t points;                       /* channel, bench */
+    const char *logits, *y, *omega, *cov; /* channel */
     option_list alpha;
-    int64_t dim, seeds, epochs, batch, repeat, records, test_samples, rank, layers, longest;
-    double checkpoint_every;
-    double rate, weight_decay, start, settle, beta1, beta2, epsilon, validation;
-    bool shuffle, wide, bias, resume;
-    const char *decay, *scale, *padding, *classes;
-    const char *data, *vocab, *test, *weights, *predict, *save, *checkpoint;
-
-    int64_t steps, samples, replicates, max_iterations;
-    double side, widening, inner;
-    const char *from;
+    const char *from; /* evolve */
+    int steps;        /* threshold */
     option_texts set;
+    const char *checkpoint; /* of a grid */
+    bool resume;
+    option_texts pair; /* amp */
+    bool log_labels, history, summary;
+    const char *theory;
+    int samples;                               /* of a trajectory */
+    const char *data, *vocab, *test, *weights; /* train */
+    const char *predict, *save;
 
-    double start_overlap, damping, tolerance, perfect;
-    bool adaptive, regenerate, history, summary, log_labels;
-    const char *variant, *theory;
-    option_texts pair;
-
-    int64_t threads;
+    int threads;
     bool json, csv, force, quiet, help;
     const char *out;
 } cli_options;
 
-extern const cli_option option_table[]; /* ended by a NULL name */
+extern const cli_option own_options[]; /* ended by a NULL name */
 
-const cli_option *option_find(const cli_option *table, const char *name);
-/* What the name means to a command. */
-const cli_option *option_of(const cli_option *table, const char *command, const char *name);
-
-/* Fills `target` from the command line: options that `names` lists, and at most `most` other words.
- * Strings point into argv.  `command` is for messages.  Options that were given are marked in `given`
- * (table order). */
-#define OPTION_MOST 256
+/* Where the options of a command are looked up. */
 typedef struct {
-    const cli_option *table;
-    const char *const *names; /* ended by NULL */
     const char *command;
+    const char *const *names;  /* those it takes, ended by NULL */
+    const char *const *tables; /* of the library, ended by NULL; or NULL */
+    const cli_option *own;
+} option_scope;
+
+/* What a name means to a command.  `is` is NULL where it means nothing. */
+typedef struct {
+    const stair_option *is;
+    const cli_option *own; /* NULL: the library's */
+    size_t base;           /* of the struct that holds the field, in the struct that is filled */
+} option_entry;
+option_entry option_of(const option_scope *scope, const char *name);
+option_count option_many(const option_entry *entry);
+
+/* Fills the library's structs with their defaults, everything else with zero. */
+void options_defaults(cli_options *options);
+
+/* Fills `target` from the command line: options that the scope names, and at most `most` other words.
+ * Strings point into argv.  Options that were given are marked, in the order of names. */
+#define OPTION_MOST 64
+typedef struct {
+    option_scope scope;
     int most;
     const char *words[4];
     int count;
@@ -101,17 +103,14 @@ typedef struct {
 stair_status options_read(stair_context *context, option_parse *parse, int argc, char *const *argv,
                           void *target);
 bool option_given(const option_parse *parse, const char *name);
-void options_free(const cli_option *table, void *target); /* the lists */
+void options_free(const cli_option *own, void *target); /* the lists */
 
 /* The value of one option as JSON, or as text the way a user would type it. */
-json_t *option_to_json(const cli_option *entry, const void *target);
-void option_to_text(const cli_option *entry, const void *target, char *text, size_t size);
+json_t *option_to_json(const option_entry *entry, const void *target);
+void option_to_text(const option_entry *entry, const void *target, char *text, size_t size);
 
-/* Value parsers: false, or a failure, when the text is not exactly such a value. */
-bool option_parse_int(const char *text, int64_t *value);
-bool option_parse_uint64(const char *text, uint64_t *value);
-bool option_parse_double(const char *text, double *value);
-stair_status option_list_read(stair_context *context, const cli_option *entry, const char *text,
+/* a,b,c or from:to:step; each number within the range of `option`. */
+stair_status option_list_read(stair_context *context, const stair_option *option, const char *text,
                               option_list *list);
 
 #endif

@@ -140,11 +140,8 @@ stair_status points_open(cli_request *request, size_t block, cli_points *points)
     const cli_options *o = &request->options;
     *points = (struct cli_points){.context = request->context, .model = request->model, .block = block};
     points->labels.fd = points->omega.fd = points->cov.fd = -1;
-    points->random = (stair_points_options){.cov_low = o->cov_low,
-                                            .cov_high = o->cov_high,
-                                            .full = o->full,
-                                            .one_cov = o->one_cov,
-                                            .seed = o->seed};
+    points->random = o->random;
+    points->random.seed = o->channel.seed; /* one --seed for both */
     stair_status status = prepare(request, points);
     if (status != STAIR_OK) points_close(points);
     return status;

@@ -14,11 +14,11 @@ size_t column_size(const cli_column *column)
     return size;
 }
 
-bool request_echoes(const cli_request *request, const cli_option *entry)
+bool request_echoes(const cli_request *request, const stair_option *option)
 {
     for (const char *const *name = request->unused; name && *name; name++)
-        if (!strcmp(*name, entry->name)) return false;
-    return !entry->how;
+        if (!strcmp(*name, option->name)) return false;
+    return !option->how;
 }
 
 static const cli_format *format_of_path(const char *path)

@@ -23,9 +23,9 @@ static json_t *frame(const cli_request *request)
     failed |= json_object_set_new(
         object, "model", request->model ? json_string(stair_model_spec(request->model)) : json_null());
     for (const char *const *name = request->command->options; *name; name++) {
-        const cli_option *entry = option_of(option_table, request->command->name, *name);
-        if (request_echoes(request, entry))
-            failed |= json_object_set_new(echo, *name, option_to_json(entry, &request->options));
+        option_entry entry = option_of(&request->parse.scope, *name);
+        if (request_echoes(request, entry.is))
+            failed |= json_object_set_new(echo, *name, option_to_json(&entry, &request->options));
     }
     failed |= json_object_set_new(object, "options", echo);
     if (!failed) return object;

@@ -46,15 +46,16 @@ static void write_heading(const cli_request *request, FILE *file)
     fprintf(file, "# stair %s", request->command->name);
     if (request->model) fprintf(file, " %s", stair_model_spec(request->model));
     for (const char *const *name = request->command->options; *name; name++) {
-        const cli_option *entry = option_of(option_table, request->command->name, *name);
+        option_entry entry = option_of(&request->parse.scope, *name);
         char text[256];
-        option_to_text(entry, &request->options, text, sizeof text);
-        bool off = entry->kind == OPTION_FLAG && !strcmp(text, "no") && !option_given(&request->parse, *name);
-        if (!request_echoes(request, entry) || !*text || off) continue;
-        if (entry->kind == OPTION_FLAG)
-            fprintf(file, " --%s%s", !strcmp(text, "no") ? "no-" : "", entry->name);
+        option_to_text(&entry, &request->options, text, sizeof text);
+        bool flag = entry.is->kind == STAIR_OPTION_FLAG,
+             off = flag && !strcmp(text, "no") && !option_given(&request->parse, *name);
+        if (!request_echoes(request, entry.is) || !*text || off) continue;
+        if (flag)
+            fprintf(file, " --%s%s", !strcmp(text, "no") ? "no-" : "", entry.is->name);
         else
-            fprintf(file, " --%s %s", entry->name, text);
+            fprintf(file, " --%s %s", entry.is->name, text);
     }
     putc('\n', file);
 }

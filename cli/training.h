@@ -5,6 +5,6 @@
 #include "command.h"
 
 /* Without --checkpoint a run that writes FILE keeps its state in FILE.state.0, FILE.state.1, ... */
-stair_status training_checkpoint(cli_request *request);
+stair_status training_checkpoint(cli_request *request, const char **checkpoint);
 
 #endif

@@ -151,6 +151,7 @@ typedef struct {
     uint64_t seed;
 } stair_points_options;
 stair_points_options stair_points_defaults(void);
+stair_status stair_points_check(stair_context *context, const stair_points_options *options);
 stair_status stair_points_draw(stair_context *context, const stair_model *model,
                                const stair_points_options *options, uint64_t first, size_t n, double *z,
                                double *labels, double *omega, double *cov);
@@ -194,6 +195,7 @@ stair_status stair_diagnose(stair_context *context, const stair_model *model,
 
 #include "stair_asymptotics.h" /* state evolution, staircases, phases; the ones below use it */
 #include "stair_gamp.h"        /* message passing on instances */
+#include "stair_options.h"     /* what the options of all these are */
 #include "stair_train.h"       /* gradient training */
 
 #endif

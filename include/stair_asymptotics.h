@@ -16,14 +16,15 @@ extern "C" {
 /* ---- options ---------------------------------------------------------------------------------- */
 
 typedef struct {
-    double precision; /* target error: relative of thresholds, absolute of overlaps */
-    int64_t points;   /* samples of the outer expectation, 0: as many as the precision needs */
-    int replicates;   /* independent parts of them, whose spread is the error */
-    double widening;  /* samples are drawn that much wider than the Gaussian, and weighted back */
-    double inner;     /* precision asked of the channel, 0: what the outer error allows */
-    double side;      /* side information lambda */
-    double tolerance; /* residual of log Qhat at a fixed point, 0: from the precision */
-    double perfect;   /* eigenvalues of 1 - Q below this count as perfect recovery */
+    double precision;   /* target error: relative of thresholds, absolute of overlaps */
+    int64_t points;     /* samples of the outer expectation, 0: as many as the precision needs */
+    int replicates;     /* independent parts of them, whose spread is the error */
+    double widening;    /* samples are drawn that much wider than the Gaussian, and weighted back */
+    double inner;       /* precision asked of the channel, 0: what the outer error allows */
+    const char *method; /* how labels are averaged: auto, or a rule by name */
+    double side;        /* side information lambda */
+    double tolerance;   /* residual of log Qhat at a fixed point, 0: from the precision */
+    double perfect;     /* eigenvalues of 1 - Q below this count as perfect recovery */
     int max_iterations;
     uint64_t seed;
 } stair_asymptotics_options;

@@ -106,6 +106,7 @@ typedef struct {
     uint64_t seed;
 } stair_gamp_theory_options;
 stair_gamp_theory_options stair_gamp_theory_defaults(void);
+stair_status stair_gamp_theory_check(stair_context *context, const stair_gamp_theory_options *options);
 stair_status stair_gamp_theory(stair_context *context, const stair_model *model,
                                const stair_gamp_options *options, const stair_gamp_theory_options *how,
                                int count, double *q, double *q_error, double *m, double *m_error);

@@ -44,6 +44,7 @@ typedef struct {
 } stair_questions;
 
 stair_questions_options stair_questions_defaults(void);
+stair_status stair_questions_check(stair_context *context, const stair_questions_options *options);
 
 /* Empty lines, unknown labels and bytes that are not UTF-8 are BAD_INPUT, named by file and line. */
 stair_status stair_questions_load(stair_context *context, const stair_vocab *vocab, const char *path,

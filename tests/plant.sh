@@ -144,6 +144,12 @@ plant 'halves that share their nodes'            src/channel/sampling.c 's|from 
 plant 'prediction errors of an exact overlap'    src/asymptotics/errors.c 's|most > 0) status|most > 2) status|' "$honest errors_know_the_error_of_the_overlap"
 plant 'more than two dimensions, cut as in two'  src/channel/moments.c 's|f->dim > 2 ? 1 + cutoff + 0.5 \* cutoff \* cutoff : tuning.shell|tuning.shell|' 'test_channel_rules tails_of_four_dimensions'
 plant 'an entropy of an average that is not there' src/asymptotics/entropy.c 's|status = stair_average_create(context, structure, 0, effort.replicates, &at);|status = (stair_average_create(context, structure, 0, effort.replicates, \&at), STAIR_OK);|' test_asymptotics_memory
+plant 'an excluded end of an option allowed'      src/core/options.c 's|option->below ? value < option->high : value <= option->high|value <= option->high|' test_option_tables
+plant 'NaN in the range of an option'             src/core/options.c 's|if (high_enough && low_enough)|if (isnan(value) ? true : high_enough \&\& low_enough)|' test_option_tables
+plant 'a refused value of an option kept'         src/core/options.c '/^static stair_status set_real/,/^}/s|double value;|double value = *field = strtod(text, NULL);|' test_option_tables
+plant 'an option in the field of another'         src/gamp/options.c 's|ROW("perfect", DOUBLE, perfect)|ROW("perfect", DOUBLE, tolerance)|' test_option_tables
+plant 'a default of an option lost'               cli/commands.c 's|if (command->defaults)|if (command->defaults \&\& options->points)|' test_options
+plant 'a list option behind one number'           cli/options.c 's|own->many == OPTION_LIST)|false)|' test_options
 
 plant 'a fixed point above taken for one below'   src/asymptotics/sweep.c 's|s->before_alpha <= point->alpha|s->before_alpha >= 0|' 'test_asymptotics_sweep a_falling_list*'
 plant 'a sweep that forgets what it was told'     src/asymptotics/sweep.c '/^stair_status stair_sweep_known/,/^}/s|finish(sweep, point);|sweep->next++;|' 'test_asymptotics_sweep resumed*'

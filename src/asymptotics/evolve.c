@@ -38,43 +38,6 @@ static const struct {
             .perfect_points = 256,
             .perfect_replicates = 2};
 
-stair_asymptotics_options stair_asymptotics_defaults(void)
-{
-    return (stair_asymptotics_options){.precision = 1e-3,
-                                       .points = 0,
-                                       .replicates = 16,
-                                       .widening = 1.2,
-                                       .inner = 0,
-                                       .side = 0,
-                                       .tolerance = 0,
-                                       .perfect = 1e-8,
-                                       .max_iterations = 200,
-                                       .seed = 1};
-}
-
-stair_status stair_asymptotics_check(stair_context *context, const stair_asymptotics_options *o)
-{
-    if (!(o->precision >= 1e-6 && o->precision <= 0.5))
-        return stair_fail(context, STAIR_BAD_INPUT, "precision must be between 1e-6 and 0.5, not %g",
-                          o->precision);
-    if (o->points < 0 || o->points > (int64_t)1 << 40)
-        return stair_fail(context, STAIR_BAD_INPUT, "points must be between 0 and 2^40, not %lld",
-                          (long long)o->points);
-    if (o->replicates < 2 || o->replicates > STAIR_MOST_REPLICATES)
-        return stair_fail(context, STAIR_BAD_INPUT, "replicates must be between 2 and %d, not %d",
-                          STAIR_MOST_REPLICATES, o->replicates);
-    if (!(o->widening >= 1 && o->widening <= 3))
-        return stair_fail(context, STAIR_BAD_INPUT, "widening must be between 1 and 3, not %g", o->widening);
-    if (!(o->side >= 0 && o->side < 1))
-        return stair_fail(context, STAIR_BAD_INPUT, "side must be between 0 and 1, 1 excluded, not %g",
-                          o->side);
-    if (!(o->inner >= 0 && o->inner <= 1) || !(o->tolerance >= 0) || !(o->perfect > 0) ||
-        o->max_iterations < 1)
-        return stair_fail(context, STAIR_BAD_INPUT,
-                          "inner, tolerance, perfect or max_iterations is out of range");
-    return STAIR_OK;
-}
-
 /* Everything known: V small and of no particular shape. */
 static void start_everywhere(stair_branch *b, double rest)
 {

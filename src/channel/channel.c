@@ -42,35 +42,11 @@ const char *stair_channel_method_name(int method)
     return NULL;
 }
 
-stair_channel_options stair_channel_defaults(void)
-{
-    return (stair_channel_options){
-        .precision = 1e-6, .max_nodes = 1 << 20, .cutoff = 4.5, .seed = 1, .method = "auto"};
-}
-
 static int method_number(const char *name)
 {
     for (int k = 0; k < RULES; k++)
         if (!strcmp(name, rules[k]->name)) return rules[k]->number;
     return -1;
-}
-
-stair_status stair_channel_check(stair_context *context, const stair_channel_options *options)
-{
-    if (!(options->precision >= 1e-13 && options->precision <= 1))
-        return stair_fail(context, STAIR_BAD_INPUT, "precision must be between 1e-13 and 1, not %g",
-                          options->precision);
-    if (options->max_nodes < 256)
-        return stair_fail(context, STAIR_BAD_INPUT, "max_nodes must be at least 256, not %lld",
-                          (long long)options->max_nodes);
-    if (!(options->cutoff >= 0 && options->cutoff <= 600))
-        return stair_fail(context, STAIR_BAD_INPUT, "cutoff must be between 0 and 600, not %g",
-                          options->cutoff);
-    if (!options->method || (strcmp(options->method, "auto") && method_number(options->method) < 0))
-        return stair_fail(context, STAIR_BAD_INPUT,
-                          "method must be auto, exact, layered, lattice, nested or sampling, not '%s'",
-                          options->method ? options->method : "");
-    return STAIR_OK;
 }
 
 stair_status stair_worker_create(stair_context *context, const stair_model *model, stair_worker *w)

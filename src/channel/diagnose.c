@@ -41,24 +41,6 @@ static const char *const check_names[STAIR_CHECKS] = {
     [STAIR_CHECK_HONESTY] = "true error above 3 times the reported one (fraction of points)",
 };
 
-stair_diagnose_options stair_diagnose_defaults(void)
-{
-    return (stair_diagnose_options){.points = 200, .precision = 1e-8, .cov_low = 1e-2, .seed = 1};
-}
-
-stair_status stair_diagnose_check(stair_context *context, const stair_diagnose_options *options)
-{
-    if (options->points < 1) return stair_fail(context, STAIR_BAD_INPUT, "points must be at least 1");
-    if (!(options->precision >= 1e-12 && options->precision <= 0.1))
-        return stair_fail(context, STAIR_BAD_INPUT, "precision must be between 1e-12 and 0.1, not %g",
-                          options->precision);
-    if (!(options->cov_low >= 1e-10 && options->cov_low <= 1))
-        return stair_fail(context, STAIR_BAD_INPUT,
-                          "the smallest eigenvalue of V must be between 1e-10 and 1, not %g",
-                          options->cov_low);
-    return STAIR_OK;
-}
-
 const char *stair_verdict_name(stair_verdict verdict)
 {
     static const char *const names[STAIR_VERDICTS] = {"holds", "fails", "not resolved"};

@@ -11,84 +11,10 @@
 #include "gamp/run.h"
 #include "io/checkpoint.h"
 
-static const char *const variants[] = {"gamp",      "full",         "bp", "no-onsager", "printed-onsager",
-                                       "printed-g", "printed-side", NULL};
 enum { GOES_ON = STAIR_STOPS };
 
-#define MOST_MESSAGES 1e7
-#define SETTLED       0.01  /* variances that still shrink towards perfect recovery change by more */
-#define NOTHING       1e-12 /* mean square of W that counts as zero */
-
-int stair_gamp_variant_of(const char *name)
-{
-    for (int k = 0; name && variants[k]; k++)
-        if (!strcmp(name, variants[k])) return k;
-    return -1;
-}
-
-stair_gamp_options stair_gamp_defaults(void)
-{
-    return (stair_gamp_options){.dim = 1000,
-                                .alpha = 1,
-                                .variant = "gamp",
-                                .adaptive = true,
-                                .max_iterations = 50,
-                                .tolerance = 1e-4,
-                                .perfect = 1e-10,
-                                .precision = 5e-2,
-                                .test = 2048,
-                                .all_errors = true,
-                                .seeds = 1,
-                                .seed = 1,
-                                .checkpoint_every = 30};
-}
-
-stair_status stair_gamp_check(stair_context *context, const stair_gamp_options *o)
-{
-    if (o->dim < 1 || o->dim > 1 << 24)
-        return stair_refuse_number(context, "dim", "between 1 and 2^24", o->dim);
-    if (!(o->alpha >= 0) || o->alpha > 1e9)
-        return stair_refuse_number(context, "alpha", "between 0 and 1e9", o->alpha);
-    if (o->alpha * o->dim > 1e12)
-        return stair_refuse_number(context, "alpha * dim", "at most 1e12", o->alpha * o->dim);
-    if (stair_gamp_variant_of(o->variant) < 0) {
-        const char *near = o->variant ? stair_closest(o->variant, variants) : NULL;
-        return stair_fail(context, STAIR_BAD_INPUT, "variant cannot be '%.40s'; did you mean %s?",
-                          o->variant ? o->variant : "", near ? near : variants[0]);
-    }
-    int variant = stair_gamp_variant_of(o->variant);
-    if ((variant == STAIR_GAMP_FULL || variant == STAIR_GAMP_BP) && (o->side > 0 || o->damping > 0))
-        return stair_fail(context, STAIR_BAD_INPUT, "variant %s knows neither side information nor damping",
-                          o->variant);
-    if (variant == STAIR_GAMP_BP && o->alpha * o->dim * o->dim > MOST_MESSAGES)
-        return stair_refuse_number(context, "alpha * dim^2", "at most 1e7 for variant bp",
-                                   o->alpha * o->dim * o->dim);
-    if (!(o->start >= 0) || !isfinite(o->start))
-        return stair_refuse_number(context, "start", "finite and not negative", o->start);
-    if (!(o->start_overlap >= 0 && o->start_overlap < 1))
-        return stair_refuse_number(context, "start-overlap", "between 0 and 1, 1 excluded", o->start_overlap);
-    if (!(o->side >= 0 && o->side < 1))
-        return stair_refuse_number(context, "side", "between 0 and 1, 1 excluded", o->side);
-    if (o->side > 0 && o->start_overlap > 0)
-        return stair_fail(context, STAIR_BAD_INPUT,
-                          "side information gives the first estimate; start-overlap has no place beside it");
-    if (!(o->damping >= 0 && o->damping < 1))
-        return stair_refuse_number(context, "damping", "between 0 and 1, 1 excluded", o->damping);
-    if (o->max_iterations < 0)
-        return stair_refuse_number(context, "max-iterations", "at least 0", o->max_iterations);
-    if (!(o->tolerance > 0 && o->tolerance < 1))
-        return stair_refuse_number(context, "tolerance", "between 0 and 1", o->tolerance);
-    if (!(o->perfect > 0 && o->perfect < 1))
-        return stair_refuse_number(context, "perfect", "between 0 and 1", o->perfect);
-    if (!(o->precision >= 1e-13 && o->precision <= 1))
-        return stair_refuse_number(context, "precision", "between 1e-13 and 1", o->precision);
-    if (o->test < 8) return stair_refuse_number(context, "test", "at least 8", o->test);
-    if (o->seeds < 1 || o->seeds > 100000)
-        return stair_refuse_number(context, "seeds", "between 1 and 100000", o->seeds);
-    if (o->resume && !o->checkpoint)
-        return stair_fail(context, STAIR_BAD_INPUT, "resume needs a checkpoint file");
-    return STAIR_OK;
-}
+#define SETTLED 0.01  /* variances that still shrink towards perfect recovery change by more */
+#define NOTHING 1e-12 /* mean square of W that counts as zero */
 
 /* Progress of the whole request out of that of one pass. */
 typedef struct {

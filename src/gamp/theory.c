@@ -27,11 +27,6 @@
 #define SQUARE STAIR_GAMP_SQUARE
 #define SMALL  1e-11 /* conditional variance, relative, below which omega^t is known from its past */
 
-stair_gamp_theory_options stair_gamp_theory_defaults(void)
-{
-    return (stair_gamp_theory_options){.points = 1024, .replicates = 8, .seed = 1};
-}
-
 typedef struct {
     const stair_model *model;
     const stair_gamp_options *options;
@@ -312,10 +307,8 @@ stair_status stair_gamp_theory(stair_context *context, const stair_model *model,
                                int count, double *q, double *q_error, double *m, double *m_error)
 {
     STAIR_TRY(stair_gamp_check(context, options));
-    if (count < 1 || how->points < 16 || how->replicates < 2 || how->replicates > STAIR_MOST_REPLICATES)
-        return stair_fail(context, STAIR_BAD_INPUT,
-                          "a trajectory needs a count of 1, 16 points and 2 to %d replicates",
-                          STAIR_MOST_REPLICATES);
+    STAIR_TRY(stair_gamp_theory_check(context, how));
+    if (count < 1) return stair_fail(context, STAIR_BAD_INPUT, "a trajectory needs a count of 1");
     population x = {.model = model,
                     .options = options,
                     .channel = stair_channel_defaults(),

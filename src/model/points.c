@@ -8,11 +8,6 @@
 #include "core/rng.h"
 #include "model/model.h"
 
-stair_points_options stair_points_defaults(void)
-{
-    return (stair_points_options){.cov_low = 0.05, .cov_high = 1, .full = true, .one_cov = false, .seed = 1};
-}
-
 /* out (p, m) += axes^T diag(sqrt(spectrum)) xi */
 static void add_gaussian(int p, int m, const double *axes, const double *spectrum, const double *xi,
                          double *out)
@@ -69,10 +64,7 @@ stair_status stair_points_draw(stair_context *context, const stair_model *model,
     size_t size = (size_t)(model->info.indices * model->info.tokens),
            square = (size_t)(model->info.indices * model->info.indices);
     double point[STAIR_MAX_INDICES * STAIR_MAX_TOKENS];
-    if (!(options->cov_low > 0 && options->cov_low <= options->cov_high && options->cov_high <= 1))
-        return stair_fail(context, STAIR_BAD_INPUT,
-                          "eigenvalues of V need 0 < low <= high <= 1, not low %g, high %g", options->cov_low,
-                          options->cov_high);
+    STAIR_TRY(stair_points_check(context, options));
     for (size_t i = 0; i < n; i++)
         draw_point(model, options, first + i, z ? z + i * size : point,
                    labels + i * (size_t)model->info.label_size, omega + i * size,

@@ -18,11 +18,6 @@ typedef struct {
     int count;
 } class_list;
 
-stair_questions_options stair_questions_defaults(void)
-{
-    return (stair_questions_options){.longest = 32, .classes = "ABBR,DESC,ENTY,HUM,LOC,NUM"};
-}
-
 static stair_status read_classes(stair_context *context, const char *text, class_list *list)
 {
     list->count = 0;
@@ -128,9 +123,7 @@ stair_status stair_questions_load(stair_context *context, const stair_vocab *voc
     *questions = NULL;
     class_list classes;
     STAIR_TRY(read_classes(context, options->classes, &classes));
-    if (options->longest < 2 || options->longest > 4096)
-        return stair_fail(context, STAIR_BAD_INPUT, "longest must be between 2 and 4096, not %d",
-                          options->longest);
+    STAIR_TRY(stair_questions_check(context, options));
     stair_text text;
     STAIR_TRY(stair_text_read(context, path, &text));
     stair_questions *q = calloc(1, sizeof *q);

@@ -18,54 +18,6 @@
 #include "core/runs.h"
 #include "io/checkpoint.h"
 
-stair_sgd_options stair_sgd_defaults(void)
-{
-    return (stair_sgd_options){.dim = 500,
-                               .alpha = 15,
-                               .rate = 15,
-                               .weight_decay = -1,
-                               .coupled = true,
-                               .start = 0.9,
-                               .batch = 200,
-                               .repeat = 3,
-                               .epochs = 1700,
-                               .test = 2000,
-                               .points = 8,
-                               .settle = 0.5,
-                               .seeds = 1,
-                               .seed = 1,
-                               .checkpoint_every = 30};
-}
-
-stair_status stair_sgd_check(stair_context *context, const stair_sgd_options *o)
-{
-    if (o->dim < 1 || o->dim > 1 << 24)
-        return stair_refuse_number(context, "dim", "between 1 and 2^24", o->dim);
-    if (!(o->alpha >= 0) || o->alpha > 1e9)
-        return stair_refuse_number(context, "alpha", "between 0 and 1e9", o->alpha);
-    if (stair_sgd_samples(o) > UINT32_MAX)
-        return stair_refuse_number(context, "alpha * dim", "below 2^32", o->alpha * o->dim);
-    if (!isfinite(o->rate) || o->rate < 0)
-        return stair_refuse_number(context, "rate", "finite and not negative", o->rate);
-    if (!isfinite(o->weight_decay))
-        return stair_refuse_number(context, "weight-decay", "finite", o->weight_decay);
-    if (!isfinite(o->start) || o->start < 0)
-        return stair_refuse_number(context, "start", "finite and not negative", o->start);
-    if (o->batch < 1) return stair_refuse_number(context, "batch", "at least 1", o->batch);
-    if (o->repeat < 1) return stair_refuse_number(context, "repeat", "at least 1", o->repeat);
-    if (o->epochs < 0) return stair_refuse_number(context, "epochs", "at least 0", o->epochs);
-    if (o->test < 0) return stair_refuse_number(context, "test", "at least 0", o->test);
-    if (o->points < 1 || o->points > 10000)
-        return stair_refuse_number(context, "points", "between 1 and 10000", o->points);
-    if (!(o->settle > 0 && o->settle < 1))
-        return stair_refuse_number(context, "settle", "between 0 and 1", o->settle);
-    if (o->seeds < 1 || o->seeds > 100000)
-        return stair_refuse_number(context, "seeds", "between 1 and 100000", o->seeds);
-    if (o->resume && !o->checkpoint)
-        return stair_fail(context, STAIR_BAD_INPUT, "resume needs a checkpoint file");
-    return STAIR_OK;
-}
-
 /* What the threads share. */
 typedef struct {
     const stair_model *model;

@@ -9,67 +9,6 @@
 #include "core/runs.h"
 #include "train/train.h"
 
-stair_train_options stair_train_defaults(void)
-{
-    return (stair_train_options){.dim = 128,
-                                 .rank = 64,
-                                 .layers = 2,
-                                 .start = 1e-4,
-                                 .rate = 5e-5,
-                                 .beta1 = 0.9,
-                                 .beta2 = 0.999,
-                                 .epsilon = 1e-8,
-                                 .weight_decay = 0.01,
-                                 .batch = 16,
-                                 .epochs = 40,
-                                 .validation = 0.2,
-                                 .points = 10,
-                                 .settle = 0.9,
-                                 .runs = 1,
-                                 .seed = 1,
-                                 .checkpoint_every = 60};
-}
-
-stair_status stair_train_check(stair_context *context, const stair_train_options *o)
-{
-    if (o->dim < 1 || o->dim > 65536)
-        return stair_refuse_number(context, "dim", "between 1 and 65536", o->dim);
-    if (o->rank < 1 || o->rank > 65536)
-        return stair_refuse_number(context, "rank", "between 1 and 65536", o->rank);
-    if (o->layers < 1 || o->layers > 16)
-        return stair_refuse_number(context, "layers", "between 1 and 16", o->layers);
-    if (!isfinite(o->start) || o->start < 0)
-        return stair_refuse_number(context, "start", "finite and not negative", o->start);
-    if (!isfinite(o->rate) || o->rate < 0)
-        return stair_refuse_number(context, "rate", "finite and not negative", o->rate);
-    if (!(o->beta1 >= 0 && o->beta1 < 1))
-        return stair_refuse_number(context, "beta1", "at least 0 and below 1", o->beta1);
-    if (!(o->beta2 >= 0 && o->beta2 < 1))
-        return stair_refuse_number(context, "beta2", "at least 0 and below 1", o->beta2);
-    if (!(o->epsilon > 0 && o->epsilon < 1))
-        return stair_refuse_number(context, "epsilon", "above 0 and below 1", o->epsilon);
-    if (!(o->weight_decay >= 0 && o->rate * o->weight_decay < 1))
-        return stair_refuse_number(context, "weight-decay", "at least 0 and below 1/rate", o->weight_decay);
-    if (o->batch < 1 || o->batch > 1 << 20)
-        return stair_refuse_number(context, "batch", "between 1 and 2^20", o->batch);
-    if (o->epochs < 0 || o->epochs > 1 << 20)
-        return stair_refuse_number(context, "epochs", "between 0 and 2^20", o->epochs);
-    if (!(o->validation >= 0 && o->validation < 1))
-        return stair_refuse_number(context, "validation", "at least 0 and below 1", o->validation);
-    if (o->points < 1 || o->points > 10000)
-        return stair_refuse_number(context, "points", "between 1 and 10000", o->points);
-    if ((int64_t)o->epochs * o->points > 1 << 24)
-        return stair_refuse_number(context, "epochs * records", "at most 2^24",
-                                   (double)o->epochs * o->points);
-    if (!(o->settle > 0 && o->settle < 1))
-        return stair_refuse_number(context, "settle", "between 0 and 1", o->settle);
-    if (o->runs < 1 || o->runs > 100000)
-        return stair_refuse_number(context, "runs", "between 1 and 100000", o->runs);
-    if (o->resume && !o->checkpoint)
-        return stair_fail(context, STAIR_BAD_INPUT, "resume needs a checkpoint file");
-    return STAIR_OK;
-}
-
 typedef struct {
     const stair_vocab *vocab;
     const stair_questions *questions, *test;

@@ -7,6 +7,9 @@ expect '--help' 0 '^commands:' "$STAIR" --help
 expect '--version' 0 '^stair [0-9]+\.[0-9]+\.[0-9]+$' "$STAIR" --version
 for command in models channel diagnose bench man; do
     expect "$command --help has examples" 0 '^examples:' "$STAIR" $command --help
+    "$STAIR" $command --help >long
+    expect "$command -h is the same" 0 '^examples:' "$STAIR" $command -h
+    cmp -s stdout long || fail "$command -h is --help"
     expect "--help lists $command" 0 "^  $command " "$STAIR" --help
 done
 expect 'the man page' 0 '^\.TH STAIR 1' "$STAIR" man
@@ -14,6 +17,31 @@ for option in points cov-low precision method seed threads out force; do
     expect "man page: --$option" 0 "${option/-/.*}" "$STAIR" man
     expect "help: --$option" 0 "^  --$option " "$STAIR" channel --help
 done
+# has COMMAND OPTION DEFAULT: what help says, from the library or where a command differs from it.
+has() { expect "$1: default of --$2" 0 "^  --$2 .*\\[$3\\]\$" "$STAIR" "$1" --help; }
+has channel precision 1e-06
+has channel points 16
+has channel full 'on, --no-full turns it off'
+has diagnose precision 1e-08
+has diagnose points 200
+has bench points 256
+has threshold precision 0.001
+has threshold method auto
+has evolve from both
+has figure precision 0.005
+has figure out out
+has amp precision 0.05
+has amp samples 8192
+has amp theory fixed
+has amp adaptive 'on, --no-adaptive turns it off'
+has sgd decay torch
+has sgd weight-decay -1
+has sgd records 8
+has train records 1
+has train padding full
+has train classes ABBR,DESC,ENTY,HUM,LOC,NUM
+has tokenize longest 32
+expect 'the way of averaging is echoed' 0 '"method": "auto"' "$STAIR" threshold attention:layers=1 --precision 0.1 --json
 expect 'models lists attention' 0 '^attention ' "$STAIR" models
 expect 'models MODEL: canonical' 0 '^# stair models attention:layers=3' "$STAIR" models attention:layers=3
 expect 'models MODEL: P' 0 '^size +P +3 ' "$STAIR" models attention:layers=3
@@ -38,6 +66,9 @@ done
 for value in 0 -1 nan inf 2 x 1e-400; do
     refuse "--precision $value" 'precision' "$STAIR" channel $MODEL --precision $value
 done
+refuse 'the range is the library'"'"'s' 'precision must be between 1e-06 and 0.5, not 0.6' "$STAIR" threshold $MODEL --precision 0.6
+refuse 'an end that is excluded' 'side must be at least 0 and below 1, not 1' "$STAIR" evolve $MODEL --alpha 1 --side 1
+refuse 'a choice' "from must be both, uninformed or informed, not 'inform'; did you mean informed" "$STAIR" evolve $MODEL --alpha 1 --from inform
 refuse '--threads -1' 'threads' "$STAIR" channel $MODEL --threads=-1
 refuse '--method' 'method' "$STAIR" channel $MODEL --method latice
 refuse '--json --csv' 'json and --csv' "$STAIR" channel $MODEL --json --csv

@@ -9,8 +9,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const cli_option entry = {
-        .name = "alpha", .kind = OPTION_LIST, .value = "LIST", .low = 0, .high = 1e300};
+    static const stair_option option = {
+        .name = "alpha", .kind = STAIR_OPTION_DOUBLE, .value = "LIST", .low = 0, .high = 1e300};
     stair_context *context;
     option_list list = {0};
     char *text = malloc(size + 1);
@@ -23,12 +23,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     memcpy(text, data, size);
     text[size] = 0;
-    if (option_list_read(context, &entry, text, &list) == STAIR_OK)
+    if (option_list_read(context, &option, text, &list) == STAIR_OK)
         for (size_t i = 0; i < list.count; i++)
             if (!isfinite(list.values[i]) || list.values[i] < 0) abort();
-    if (option_parse_double(text, &real) && !isfinite(real)) abort();
-    (void)option_parse_int(text, &integer);
-    (void)option_parse_uint64(text, &natural);
+    if (stair_parse_double(text, &real) && !isfinite(real)) abort();
+    (void)stair_parse_int(text, &integer);
+    (void)stair_parse_uint64(text, &natural);
     free(list.values);
     free(text);
     stair_context_destroy(&context);

@@ -37,13 +37,13 @@ static stair_status read_npy(stair_context *context)
 
 static stair_status read_list(stair_context *context)
 {
-    static const cli_option entry = {.name = "alpha", .kind = OPTION_LIST, .low = 0, .high = 10};
+    static const stair_option option = {.name = "alpha", .kind = STAIR_OPTION_DOUBLE, .low = 0, .high = 10};
     option_list list = {0};
-    stair_status status = option_list_read(context, &entry, "0:1:0.25", &list);
+    stair_status status = option_list_read(context, &option, "0:1:0.25", &list);
     free(list.values);
     if (status != STAIR_OK) return status;
     list = (option_list){0};
-    status = option_list_read(context, &entry, "1,2,3", &list);
+    status = option_list_read(context, &option, "1,2,3", &list);
     free(list.values);
     return status;
 }

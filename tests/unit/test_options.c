@@ -1,4 +1,4 @@
-/* The option table and its parser, also for the kinds of options that no command uses yet. */
+/* The parser of the command line, and what the commands make of the tables of options. */
 #include "command.h"
 
 #include <math.h>
@@ -15,42 +15,26 @@ typedef struct {
     option_list list;
     const char *text, *start;
     option_texts data, set;
+    bool help;
 } target;
 
 static const char *const starts[] = {"uninformed", "informed", NULL};
+#define AT(name, kind, field) STAIR_OPTION(name, kind, target, field)
 static const cli_option table[] = {
-    {.name = "flag", .kind = OPTION_FLAG, .offset = offsetof(target, flag), .text = "a flag"},
-    {.name = "count",
-     .kind = OPTION_INT,
-     .offset = offsetof(target, count),
-     .value = "N",
-     .low = 1,
-     .high = 1e12},
-    {.name = "seed", .kind = OPTION_UINT64, .offset = offsetof(target, seed), .value = "N"},
-    {.name = "real",
-     .kind = OPTION_DOUBLE,
-     .offset = offsetof(target, real),
-     .value = "X",
-     .low = -1,
-     .high = 1},
-    {.name = "alpha",
-     .kind = OPTION_LIST,
-     .offset = offsetof(target, list),
-     .value = "LIST",
-     .low = 0,
-     .high = 1e6},
-    {.name = "text", .kind = OPTION_TEXT, .offset = offsetof(target, text), .value = "TEXT"},
-    {.name = "start",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(target, start),
-     .value = "NAME",
-     .choices = starts},
-    {.name = "data", .kind = OPTION_TEXTS, .offset = offsetof(target, data), .value = "X Y", .take = 2},
-    {.name = "set", .kind = OPTION_TEXTS, .offset = offsetof(target, set), .value = "KEY=LIST", .take = 1},
-    {0},
+    {.is = {AT("flag", FLAG, flag), .text = "a flag"}},
+    {.is = {AT("count", INT64, count), .value = "N", .low = 1, .high = 1e12}},
+    {.is = {AT("seed", UINT64, seed), .value = "N"}},
+    {.is = {AT("real", DOUBLE, real), .value = "X", .low = -1, .high = 1}},
+    {.is = {AT("alpha", DOUBLE, list), .value = "LIST", .low = 0, .high = 1e6}, .many = OPTION_LIST},
+    {.is = {AT("text", TEXT, text), .value = "TEXT"}},
+    {.is = {AT("start", TEXT, start), .value = "NAME", .choices = starts}},
+    {.is = {AT("data", PATH, data), .value = "X Y"}, .many = OPTION_TEXTS, .take = 2},
+    {.is = {AT("set", TEXT, set), .value = "KEY=LIST"}, .many = OPTION_TEXTS, .take = 1},
+    {.is = {AT("help", FLAG, help)}},
+    {.is = {0}},
 };
-static const char *const names[] = {"flag", "count", "seed", "real", "alpha",
-                                    "text", "start", "data", "set",  NULL};
+static const char *const names[] = {"flag",  "count", "seed", "real", "alpha", "text",
+                                    "start", "data",  "set",  "help", NULL};
 
 static stair_context *context;
 static target got;
@@ -76,7 +60,7 @@ static stair_status read_words(const char *const *words)
     while (words[argc]) argc++;
     options_free(table, &got);
     got = (target){0};
-    parse = (option_parse){.table = table, .names = names, .command = "test", .most = 2};
+    parse = (option_parse){.scope = {.command = "test", .names = names, .own = table}, .most = 2};
     return options_read(context, &parse, argc, (char *const *)(uintptr_t)words, &got);
 }
 #define READ(...) read_words((const char *const[]){__VA_ARGS__, NULL})
@@ -135,7 +119,8 @@ static void texts_repeat(void **state)
     assert_refused(READ("--data", "X.npy"), "needs more values");
     assert_refused(READ("--data=X.npy"), "needs 2 values");
     assert_int_equal(READ("--start", "informed"), STAIR_OK);
-    assert_refused(READ("--start", "inform"), "did you mean informed");
+    assert_refused(READ("--start", "inform"),
+                   "--start must be uninformed or informed, not 'inform'; did you mean informed");
 }
 
 static void bad_words_are_named(void **state)
@@ -148,7 +133,7 @@ static void bad_words_are_named(void **state)
     assert_refused(READ("--count", "1.5"), "integer");
     assert_refused(READ("--count", "99999999999999999999"), "--count");
     assert_refused(READ("--real", "nan"), "finite");
-    assert_refused(READ("--real", "1.1"), "between -1 and 1");
+    assert_refused(READ("--real", "1.1"), "--real must be between -1 and 1, not 1.1");
     assert_refused(READ("--text="), "empty");
     assert_refused(READ("--flag=1"), "takes no value");
     assert_refused(READ("-flag"), "two dashes");
@@ -161,48 +146,120 @@ static void values_echo(void **state)
     (void)state;
     assert_int_equal(READ("--seed", "18446744073709551615", "--alpha", "1,2", "--set", "a=1"), STAIR_OK);
     char text[64];
-    option_to_text(option_find(table, "alpha"), &got, text, sizeof text);
+    option_entry alpha = option_of(&parse.scope, "alpha"), number = option_of(&parse.scope, "seed");
+    option_to_text(&alpha, &got, text, sizeof text);
     assert_string_equal(text, "1,2");
-    json_t *seed = option_to_json(option_find(table, "seed"), &got),
-           *list = option_to_json(option_find(table, "alpha"), &got);
+    json_t *seed = option_to_json(&number, &got), *list = option_to_json(&alpha, &got);
     assert_string_equal(json_string_value(seed), "18446744073709551615");
     assert_int_equal(json_array_size(list), 2);
     json_decref(seed);
     json_decref(list);
 }
 
-/* Every name a command lists is in the table, and its defaults lie in range. */
-static void commands_and_table_agree(void **state)
+static void dash_h_is_help(void **state)
+{
+    (void)state;
+    assert_int_equal(READ("word", "-h"), STAIR_OK);
+    assert_true(got.help && option_given(&parse, "help"));
+    assert_int_equal(READ("--", "-h"), STAIR_OK);
+    assert_false(got.help);
+    for (const cli_command *const *c = command_table; *c; c++) {
+        cli_options options = {0};
+        option_parse asked = {.scope = command_scope(*c)};
+        char dash[] = "-h", *words[] = {dash};
+        assert_int_equal(options_read(context, &asked, 1, words, &options), STAIR_OK);
+        assert_true(options.help);
+    }
+}
+
+static const void *field_of(const option_entry *entry, const cli_options *options)
+{
+    return (const char *)options + entry->base + entry->is->offset;
+}
+
+/* Every name a command lists is an option, and its default is one that may be given. */
+static void commands_and_tables_agree(void **state)
 {
     (void)state;
     for (const cli_command *const *c = command_table; *c; c++) {
-        cli_options defaults = {0};
+        option_scope scope = command_scope(*c);
+        cli_options defaults;
+        int count = 0;
         assert_ptr_equal(command_find((*c)->name), *c);
-        if ((*c)->defaults) (*c)->defaults(&defaults);
-        for (const char *const *name = (*c)->options; *name; name++) {
-            const cli_option *entry = option_find(option_table, *name);
-            if (!entry) fail_msg("%s lists --%s, which is not in the table", (*c)->name, *name);
-            const void *field = (const char *)&defaults + entry->offset;
-            if (entry->kind == OPTION_DOUBLE)
-                assert_true(*(const double *)field >= entry->low && *(const double *)field <= entry->high);
-            if (entry->kind == OPTION_INT)
-                assert_true((double)*(const int64_t *)field >= entry->low &&
-                            (double)*(const int64_t *)field <= entry->high);
-            assert_true(entry->kind == OPTION_FLAG || entry->value);
+        command_defaults(*c, &defaults);
+        for (const char *const *table_name = (*c)->tables; table_name && *table_name; table_name++)
+            assert_non_null(stair_options_find(*table_name));
+        for (const char *const *name = (*c)->options; *name; name++, count++) {
+            option_entry entry = option_of(&scope, *name);
+            if (!entry.is) fail_msg("%s lists --%s, which is in no table", (*c)->name, *name);
+            assert_string_equal(entry.is->name, *name);
+            assert_true(entry.is->kind == STAIR_OPTION_FLAG || entry.is->value);
+            bool empty =
+                entry.is->kind == STAIR_OPTION_TEXT && !*(const char *const *)field_of(&entry, &defaults);
+            if (option_many(&entry) == OPTION_ONE && !empty &&
+                stair_option_check(context, entry.is, (const char *)&defaults + entry.base) != STAIR_OK)
+                fail_msg("%s: default of %s", (*c)->name, stair_context_message(context));
         }
+        assert_true(count <= OPTION_MOST);
         assert_non_null((*c)->examples);
     }
-    int count = 0;
-    while (option_table[count].name) count++;
-    assert_true(count <= OPTION_MOST);
+}
+
+/* Flags of the library go straight into the library's structs, whatever the command calls them. */
+static void flags_reach_the_library(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *command, *word;
+        size_t field;
+        double value;
+    } cases[] = {
+        {"threshold", "--samples=4096", offsetof(cli_options, asymptotics.points), 4096},
+        {"evolve", "--samples=1e5", offsetof(cli_options, asymptotics.points), 1e5},
+        {"figure", "--samples=7", offsetof(cli_options, asymptotics.points), 7},
+        {"channel", "--max-nodes=300", offsetof(cli_options, channel.max_nodes), 300},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        cli_options options;
+        option_parse one = {.scope = command_scope(command_find(cases[i].command))};
+        char word[64], *words[] = {word};
+        snprintf(word, sizeof word, "%s", cases[i].word);
+        command_defaults(command_find(cases[i].command), &options);
+        assert_int_equal(options_read(context, &one, 1, words, &options), STAIR_OK);
+        assert_true((double)*(int64_t *)((char *)&options + cases[i].field) == cases[i].value);
+    }
+}
+
+/* One name, other meanings: what a command alone has, and lists, come first. */
+static void names_by_command(void **state)
+{
+    (void)state;
+    option_scope amp = command_scope(command_find("amp")), sgd = command_scope(command_find("sgd")),
+                 threshold = command_scope(command_find("threshold")),
+                 channel = command_scope(command_find("channel"));
+    assert_int_equal(option_of(&amp, "logits").is->kind, STAIR_OPTION_FLAG);
+    assert_int_equal(option_of(&channel, "logits").is->kind, STAIR_OPTION_PATH);
+    option_entry alpha = option_of(&sgd, "alpha");
+    assert_int_equal(option_many(&alpha), OPTION_LIST);
+    assert_null(option_of(&amp, "checkpoint").own);
+    assert_non_null(option_of(&threshold, "checkpoint").own);
+    assert_non_null(option_of(&amp, "samples").own);
+    assert_null(option_of(&threshold, "samples").own);
+    assert_null(option_of(&threshold, "vocabulary").is);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values_arrive), cmocka_unit_test(lists),
-        cmocka_unit_test(texts_repeat),  cmocka_unit_test(bad_words_are_named),
-        cmocka_unit_test(values_echo),   cmocka_unit_test(commands_and_table_agree),
+        cmocka_unit_test(values_arrive),
+        cmocka_unit_test(lists),
+        cmocka_unit_test(texts_repeat),
+        cmocka_unit_test(bad_words_are_named),
+        cmocka_unit_test(values_echo),
+        cmocka_unit_test(dash_h_is_help),
+        cmocka_unit_test(commands_and_tables_agree),
+        cmocka_unit_test(flags_reach_the_library),
+        cmocka_unit_test(names_by_command),
     };
     return cmocka_run_group_tests(tests, open_context, close_context);
 }

@@ -1,0 +1,75 @@
+/* The program's own options: files, grids, output.  What the library knows stands in the library's tables. */
+#include "options.h"
+
+#define OWN(name, kind, field) STAIR_OPTION(name, kind, cli_options, field)
+
+static const char *const starting_points[] = {"both", "uninformed", "informed", NULL};
+static const char *const theories[] = {"none", "fixed", "trajectory", NULL};
+
+const cli_option own_options[] = {
+    {.is = {OWN("points", INT64, points), .value = "N", .text = "number of random points", .low = 1,
+            .high = 1e12}},
+    {.is = {OWN("logits", PATH, logits), .value = "FILE", .text = "labels as row log-softmax, NPY (n,M,M)"}},
+    {.is = {OWN("y", PATH, y), .value = "FILE", .text = "labels as plain outputs, NPY (n,M,M) or (n,K)"}},
+    {.is = {OWN("omega", PATH, omega), .value = "FILE", .text = "prior means, NPY (n,P,M)"}},
+    {.is = {OWN("cov", PATH, cov), .value = "FILE", .text = "prior covariances, NPY (P,P) or (n,P,P)"}},
+    {.is = {OWN("alpha", DOUBLE, alpha), .value = "LIST", .text = "samples per dimension, N = alpha D",
+            .low = 0, .high = 1e9},
+     .many = OPTION_LIST},
+    /* asymptotics */
+    {.is = {OWN("set", TEXT, set), .value = "KEY=LIST",
+            .text = "a grid: one model for each value of a model key"},
+     .many = OPTION_TEXTS,
+     .take = 1},
+    {.is = {OWN("from", TEXT, from), .value = "NAME", .text = "start: both, uninformed or informed",
+            .choices = starting_points}},
+    {.is = {OWN("steps", INT, steps), .value = "K", .text = "stop after K weak-recovery steps, 0 for all",
+            .low = 0, .high = 1000}},
+    {.is = {OWN("checkpoint", PATH, checkpoint), .value = "FILE",
+            .text = "keep the state of run k in FILE.k [OUT.state]", .how = true}},
+    {.is = {OWN("resume", FLAG, resume), .text = "go on from the checkpoint, to the same result",
+            .how = true}},
+    /* message passing */
+    {.is = {OWN("data", PATH, pair), .value = "X Y",
+            .text = "samples (n,M,D) and labels (n,M,M) or (n,K), NPY"},
+     .many = OPTION_TEXTS,
+     .take = 2,
+     .command = "amp"},
+    {.is = {OWN("logits", FLAG, log_labels), .text = "Y holds row log-softmax, not plain outputs"},
+     .command = "amp"},
+    {.is = {OWN("predict", PATH, predict), .value = "FILE",
+            .text = "new samples (n,M,D), NPY: predict their outputs"},
+     .command = "amp"},
+    {.is = {OWN("save", PATH, save), .value = "FILE", .text = "keep posterior mean and covariance of W, NPZ",
+            .how = true},
+     .command = "amp"},
+    {.is = {OWN("samples", INT, samples), .value = "N",
+            .text = "samples behind a trajectory of state evolution", .low = 128, .high = 1 << 28},
+     .command = "amp"},
+    {.is = {OWN("theory", TEXT, theory), .value = "NAME",
+            .text = "state evolution beside: none, fixed point, or the whole trajectory",
+            .choices = theories}},
+    {.is = {OWN("history", FLAG, history), .text = "a row for every iteration", .how = true}},
+    {.is = {OWN("summary", FLAG, summary),
+            .text = "a row for every alpha: means over the seeds, theory, z-scores", .how = true}},
+    /* training */
+    {.is = {OWN("data", PATH, data), .value = "FILE",
+            .text = "labelled questions, one a line: NUM:date When ... ?"}},
+    {.is = {OWN("vocab", PATH, vocab), .value = "FILE", .text = "WordPiece vocabulary, one token a line"}},
+    {.is = {OWN("test", PATH, test), .value = "FILE", .text = "labelled questions for a last test"}},
+    {.is = {OWN("weights", PATH, weights), .value = "FILE", .text = "trained weights, NPZ: no training"}},
+    {.is = {OWN("predict", PATH, predict), .value = "FILE", .text = "questions to label"}},
+    {.is = {OWN("save", PATH, save), .value = "FILE", .text = "keep the trained weights, NPZ", .how = true}},
+    /* how to run and report */
+    {.is = {OWN("threads", INT, threads), .value = "N",
+            .text = "threads, 0 for all cores; results do not depend on it", .low = 0, .high = 4096,
+            .how = true}},
+    {.is = {OWN("json", FLAG, json), .text = "JSON on standard output", .how = true}},
+    {.is = {OWN("csv", FLAG, csv), .text = "CSV on standard output", .how = true}},
+    {.is = {OWN("out", PATH, out), .value = "FILE", .text = "also write FILE.csv, FILE.json or FILE.npz",
+            .how = true}},
+    {.is = {OWN("force", FLAG, force), .text = "replace an existing output file", .how = true}},
+    {.is = {OWN("quiet", FLAG, quiet), .text = "no progress on standard error", .how = true}},
+    {.is = {OWN("help", FLAG, help), .text = "this text", .how = true}},
+    {.is = {0}},
+};
