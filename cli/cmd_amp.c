@@ -108,7 +108,7 @@ static stair_status verdict(const amp_job *job)
 static stair_status run(cli_request *request)
 {
     amp_job job = {.request = request};
-    const cli_options *o = &request->options;
+    cli_options *o = &request->options;
     if (o->history && o->summary)
         return stair_fail(request->context, STAIR_BAD_INPUT, "--history and --summary both want the rows");
     if (o->pair.count > 2) return stair_fail(request->context, STAIR_BAD_INPUT, "--data given twice");

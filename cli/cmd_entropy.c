@@ -1,4 +1,5 @@
 /* stair entropy: free entropy at the fixed points, the Bayes-optimal one, and whether learning is hard. */
+#include "asymptotics.h"
 #include "columns.h"
 #include "grid.h"
 #include "progress.h"

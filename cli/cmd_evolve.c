@@ -1,4 +1,5 @@
 /* stair evolve: fixed points of state evolution over alpha, from either start. */
+#include "asymptotics.h"
 #include "columns.h"
 #include "grid.h"
 #include "progress.h"

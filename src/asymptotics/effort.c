@@ -43,7 +43,8 @@ static size_t power_of_two(double least)
 
 static stair_average_effort effort_for(const stair_asymptotics_options *o, double precision, int replicates)
 {
-    stair_average_effort effort = {.replicates = replicates,
+    stair_average_effort effort = {.rule = stair_average_rule_named(o->method),
+                                   .replicates = replicates,
                                    .widening = o->widening,
                                    .seed = o->seed,
                                    .channel = stair_channel_defaults()};

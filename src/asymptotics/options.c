@@ -1,8 +1,15 @@
 /* Options of everything in the limit of large D: thresholds, overlaps, entropies, errors. */
+#include "average/average.h"
 #include "core/options.h"
 #include "core/stats.h"
 
 #define ROW(name, kind, field) STAIR_OPTION(name, kind, stair_asymptotics_options, field)
+
+/* auto, then the rules there are. */
+static const char *method(int number)
+{
+    return number ? stair_average_rule_name(number - 1) : "auto";
+}
 
 static const stair_option options[] = {
     {ROW("precision", DOUBLE, precision), .value = "X", .text = "target relative error", .low = 1e-6,
@@ -17,7 +24,7 @@ static const stair_option options[] = {
     {ROW("inner", DOUBLE, inner), .value = "X", .text = "precision of the channel, 0 to follow --precision",
      .low = 0, .high = 1},
     {ROW("method", TEXT, method), .value = "NAME",
-     .text = "how labels are averaged: auto, or a rule by name"},
+     .text = "how labels are averaged: auto, hermite, label-grid, label-plane or samples", .choice = method},
     {ROW("side", DOUBLE, side), .value = "X", .text = "side information lambda", .low = 0, .high = 1,
      .below = true},
     {ROW("tolerance", DOUBLE, tolerance), .value = "X",

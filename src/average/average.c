@@ -2,7 +2,6 @@
 #include "average/average.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,21 +32,18 @@ const stair_average_rule *stair_average_rule_for(const stair_structure *structur
     return NULL;
 }
 
-stair_status stair_average_rule_named(stair_context *context, const char *name,
-                                      const stair_average_rule **rule)
+const char *stair_average_rule_name(int number)
 {
-    char listed[128] = "auto";
-    *rule = NULL;
-    if (!name || !strcmp(name, "auto")) return STAIR_OK;
-    for (const stair_average_rule *const *entry = stair_average_rules; *entry; entry++) {
-        if (!strcmp(name, (*entry)->name)) {
-            *rule = *entry;
-            return STAIR_OK;
-        }
-        size_t used = strlen(listed);
-        snprintf(listed + used, sizeof listed - used, ", %s", (*entry)->name);
-    }
-    return stair_fail(context, STAIR_BAD_INPUT, "method must be one of %s, not '%.40s'", listed, name);
+    for (int k = 0; k < number; k++)
+        if (!stair_average_rules[k]) return NULL;
+    return stair_average_rules[number] ? stair_average_rules[number]->name : NULL;
+}
+
+const stair_average_rule *stair_average_rule_named(const char *name)
+{
+    for (const stair_average_rule *const *rule = stair_average_rules; *rule; rule++)
+        if (!strcmp(name, (*rule)->name)) return *rule;
+    return NULL;
 }
 
 stair_status stair_average_evaluate(stair_context *context, const stair_structure *structure,

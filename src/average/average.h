@@ -74,10 +74,10 @@ extern const stair_average_rule *const stair_average_rules[]; /* the table, ende
 /* The rule that serves, by the table or by effort->rule; NULL where that one does not fit. */
 const stair_average_rule *stair_average_rule_for(const stair_structure *structure,
                                                  const stair_average_effort *effort, const double *q);
-/* The rule of that name, NULL for "auto"; names that are not there are refused with a list of those that are.
- */
-stair_status stair_average_rule_named(stair_context *context, const char *name,
-                                      const stair_average_rule **rule);
+/* Name of rule `number` of the table, NULL past the last. */
+const char *stair_average_rule_name(int number);
+/* The rule of that name, NULL for "auto". */
+const stair_average_rule *stair_average_rule_named(const char *name);
 
 /* kernel: unlearned directions.  Coordinates of the operator are pairs of them where they are few. */
 stair_status stair_average_create(stair_context *context, const stair_structure *structure, int kernel,
