@@ -142,7 +142,7 @@ static stair_status bench_pass(stair_context *context, int dim, int indices, sta
                                                    : stair_fail(context, STAIR_NO_MEMORY, "out of memory");
     if (status == STAIR_OK) {
         memset(job.parts, 0, weights * (size_t)context->threads * sizeof(float));
-        stair_gamp_draw_rows(1, STAIR_RNG_TEACHER, indices, dim, 1, memory);
+        stair_rng_rows(1, STAIR_RNG_TEACHER, indices, dim, 1, memory);
         job.tiles.x = x;
         job.w = memory;
         job.own = stair_tile_weights(&job.tiles, indices, memory);
