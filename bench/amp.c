@@ -18,13 +18,24 @@
 #include "core/rng.h"
 #include "gamp/gamp.h"
 
-#define REPEATS      20
-#define X_BYTES      ((size_t)384 << 20) /* many times the last cache */
-#define MOST_INDICES 2
-#define BANDWIDTH    0.8
-#define MEMORY       1.0 /* GB */
-#define MINUTES      3.0
-#define CROSS_RUNS   16
+enum { TIMINGS = 20 }; /* of each kind of pass; medians are given */
+
+static const struct {
+    size_t x_bytes;   /* of X: many times the last cache */
+    int most_indices; /* P of the products that are timed, from 1 on */
+    double precision; /* of products in single precision */
+    /* what docs/gamp.md promises: */
+    double bandwidth; /* of the products, in units of reading alone */
+    double gigabytes; /* at most, where X is never stored */
+    double minutes;   /* for the crosses of Figure 1, */
+    int cross_runs;   /* which are so many runs */
+} tuning = {.x_bytes = (size_t)384 << 20,
+            .most_indices = 2,
+            .precision = 1e-6,
+            .bandwidth = 0.8,
+            .gigabytes = 1.0,
+            .minutes = 3.0,
+            .cross_runs = 16};
 
 STAIR_HOT_TABLE(float, stair_bench_read, (size_t count, const float *x));
 
@@ -98,27 +109,27 @@ static int ascending(const void *a, const void *b)
 
 static double median(double *values)
 {
-    qsort(values, REPEATS, sizeof *values, ascending);
-    return 0.5 * (values[(REPEATS - 1) / 2] + values[REPEATS / 2]);
+    qsort(values, TIMINGS, sizeof *values, ascending);
+    return 0.5 * (values[(TIMINGS - 1) / 2] + values[TIMINGS / 2]);
 }
 
 /* Largest relative error of the products on a few columns, by plain sums in double precision. */
 static double verify(const products *job)
 {
-    enum { COLUMNS = 4 };
+    enum { CHECKED = 4 };
     const stair_tiles *t = &job->tiles;
     size_t dim = (size_t)t->dim, rows = t->samples * (size_t)t->tokens;
-    double expected[COLUMNS] = {0}, size = 0, worst = 0;
+    double expected[CHECKED] = {0}, size = 0, worst = 0;
     for (size_t r = 0; r < rows; r++) {
         const float *x = (const float *)t->x + r * dim;
         double dot = 0;
         for (size_t d = 0; d < dim; d++) dot += (double)x[d] * job->w[d];
-        for (int k = 0; k < COLUMNS; k++)
-            expected[k] += dot * (double)x[(size_t)k * (dim - 1) / (COLUMNS - 1)];
+        for (int k = 0; k < CHECKED; k++)
+            expected[k] += dot * (double)x[(size_t)k * (dim - 1) / (CHECKED - 1)];
         size += dot * dot;
     }
-    for (int k = 0; k < COLUMNS; k++) {
-        double got = job->sum[(size_t)k * (dim - 1) / (COLUMNS - 1)];
+    for (int k = 0; k < CHECKED; k++) {
+        double got = job->sum[(size_t)k * (dim - 1) / (CHECKED - 1)];
         worst = fmax(worst, fabs(got - expected[k]) / sqrt(size));
     }
     return worst;
@@ -127,7 +138,8 @@ static double verify(const products *job)
 /* The products against reading alone: X of `dim`, two tokens, large enough to leave every cache. */
 static stair_status bench_pass(stair_context *context, int dim, int indices, stair_amp_row *row)
 {
-    size_t samples = X_BYTES / (2 * sizeof(float) * (size_t)dim), weights = (size_t)indices * (size_t)dim;
+    size_t samples = tuning.x_bytes / (2 * sizeof(float) * (size_t)dim),
+           weights = (size_t)indices * (size_t)dim;
     products job = {.indices = indices,
                     .tiles = {.dim = dim, .tokens = 2, .samples = samples, .single = true, .seed = 1}};
     float *x = stair_products_memory(samples * 2 * (size_t)dim * sizeof(float));
@@ -135,7 +147,7 @@ static stair_status bench_pass(stair_context *context, int dim, int indices, sta
     double *memory = malloc((2 * weights + 1 + stair_sum_room(context, &sum) +
                              (size_t)context->threads * row_room(&job.tiles, indices)) *
                             sizeof(double));
-    double reading[REPEATS], cached[REPEATS], pass[REPEATS], ratio[REPEATS];
+    double reading[TIMINGS], cached[TIMINGS], pass[TIMINGS], ratio[TIMINGS];
     double gigabytes = (double)(samples * 2 * (size_t)dim * sizeof(float)) / 1e9;
     job.parts = stair_products_memory(weights * (size_t)context->threads * sizeof(float));
     stair_status status = x && memory && job.parts ? stair_tiles_draw(context, &job.tiles, x)
@@ -151,7 +163,7 @@ static stair_status bench_pass(stair_context *context, int dim, int indices, sta
         job.sum = job.room + stair_sum_room(context, &sum);
         job.rows = job.sum + weights + 1;
     }
-    for (int k = 0; k < REPEATS && status == STAIR_OK; k++) {
+    for (int k = 0; k < TIMINGS && status == STAIR_OK; k++) {
         job.cached = true;
         status = time_pass(context, multiply_block, weights, &job, &cached[k]);
         job.cached = false;
@@ -163,16 +175,16 @@ static stair_status bench_pass(stair_context *context, int dim, int indices, sta
         double usual = median(pass);
         *row = (stair_amp_row){.dim = dim,
                                .samples = samples,
-                               .iterations = REPEATS,
+                               .iterations = TIMINGS,
                                .seconds = usual,
                                .pass = usual * context->threads,
                                .value = median(ratio),
                                .unit = "of read bandwidth",
-                               .limit = BANDWIDTH,
+                               .limit = tuning.bandwidth,
                                .error = verify(&job)};
         snprintf(row->what, sizeof row->what, "products with X, P = %d; GB/s: read %.0f, cached %.0f",
                  indices, gigabytes / median(reading), gigabytes / median(cached));
-        row->passed = row->value >= row->limit && row->error < 1e-6; /* of single precision */
+        row->passed = row->value >= row->limit && row->error < tuning.precision;
     }
     free(x);
     free(memory);
@@ -229,7 +241,7 @@ static stair_status bench_regenerate(stair_context *context, stair_amp_row *row)
     STAIR_TRY(bench_run(context, "attention:layers=2", o, row));
     row->value = peak_gigabytes();
     row->unit = "GB at most";
-    row->limit = MEMORY;
+    row->limit = tuning.gigabytes;
     row->passed = row->value < row->limit;
     snprintf(row->what, sizeof row->what, "X never stored, labels included");
     return STAIR_OK;
@@ -252,7 +264,7 @@ static stair_status bench_layers(stair_context *context, int layers, int dim, st
 /* The crosses of the paper's Figure 1: 15 alphas, 50 iterations, D = 1000; one of the 16 runs is made. */
 static stair_status bench_crosses(stair_context *context, stair_amp_row *row)
 {
-    stair_amp_row sum = {.dim = 1000, .unit = "minutes for 16 runs", .limit = MINUTES, .error = NAN};
+    stair_amp_row sum = {.dim = 1000, .unit = "minutes for 16 runs", .limit = tuning.minutes, .error = NAN};
     double wall = 0;
     for (int k = 1; k <= 15; k++) {
         stair_gamp_options o = stair_gamp_defaults();
@@ -277,8 +289,8 @@ static stair_status bench_crosses(stair_context *context, stair_amp_row *row)
     sum.draw *= each;
     sum.channel *= each;
     sum.rest *= each;
-    sum.value =
-        (sum.pass + sum.draw + sum.channel + sum.rest) * sum.iterations * CROSS_RUNS / context->threads / 60;
+    sum.value = (sum.pass + sum.draw + sum.channel + sum.rest) * sum.iterations * tuning.cross_runs /
+                context->threads / 60;
     sum.passed = sum.value < sum.limit;
     snprintf(sum.what, sizeof sum.what, "Figure 1, 15 alphas, 2 layers");
     *row = sum;
@@ -290,7 +302,7 @@ stair_status stair_bench_amp(stair_context *context, int capacity, stair_amp_row
     *count = 0;
     if (capacity < 10) return stair_fail(context, STAIR_BAD_INPUT, "a benchmark of GAMP has 10 rows");
     STAIR_TRY(bench_regenerate(context, &rows[(*count)++]));
-    for (int indices = 1; indices <= MOST_INDICES; indices++) {
+    for (int indices = 1; indices <= tuning.most_indices; indices++) {
         STAIR_TRY(bench_pass(context, 4000, indices, &rows[(*count)++]));
         STAIR_TRY(bench_pass(context, 8000, indices, &rows[(*count)++]));
         STAIR_TRY(bench_pass(context, 16384, indices, &rows[(*count)++]));
