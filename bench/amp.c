@@ -135,6 +135,45 @@ static double verify(const products *job)
     return worst;
 }
 
+typedef struct {
+    double cached[TIMINGS], reading[TIMINGS], pass[TIMINGS]; /* seconds */
+    double ratio[TIMINGS];                                   /* of reading to the pass after it */
+} timings;
+
+static stair_status time_passes(stair_context *context, products *job, timings *t)
+{
+    size_t weights = (size_t)job->indices * (size_t)job->tiles.dim;
+    for (int k = 0; k < TIMINGS; k++) {
+        job->cached = true;
+        STAIR_TRY(time_pass(context, multiply_block, weights, job, &t->cached[k]));
+        job->cached = false;
+        STAIR_TRY(time_pass(context, read_block, 1, job, &t->reading[k]));
+        STAIR_TRY(time_pass(context, multiply_block, weights, job, &t->pass[k]));
+        t->ratio[k] = t->reading[k] / t->pass[k];
+    }
+    return STAIR_OK;
+}
+
+static stair_amp_row row_of(const stair_context *context, const products *job, timings *t)
+{
+    const stair_tiles *tiles = &job->tiles;
+    double usual = median(t->pass),
+           gigabytes = (double)(tiles->samples * 2 * (size_t)tiles->dim * sizeof(float)) / 1e9;
+    stair_amp_row row = {.dim = tiles->dim,
+                         .samples = tiles->samples,
+                         .iterations = TIMINGS,
+                         .seconds = usual,
+                         .pass = usual * context->threads,
+                         .value = median(t->ratio),
+                         .unit = "of read bandwidth",
+                         .limit = tuning.bandwidth,
+                         .error = verify(job)};
+    snprintf(row.what, sizeof row.what, "products with X, P = %d; GB/s: read %.0f, cached %.0f", job->indices,
+             gigabytes / median(t->reading), gigabytes / median(t->cached));
+    row.passed = row.value >= row.limit && row.error < tuning.precision;
+    return row;
+}
+
 /* The products against reading alone: X of `dim`, two tokens, large enough to leave every cache. */
 static stair_status bench_pass(stair_context *context, int dim, int indices, stair_amp_row *row)
 {
@@ -147,8 +186,7 @@ static stair_status bench_pass(stair_context *context, int dim, int indices, sta
     double *memory = malloc((2 * weights + 1 + stair_sum_room(context, &sum) +
                              (size_t)context->threads * row_room(&job.tiles, indices)) *
                             sizeof(double));
-    double reading[TIMINGS], cached[TIMINGS], pass[TIMINGS], ratio[TIMINGS];
-    double gigabytes = (double)(samples * 2 * (size_t)dim * sizeof(float)) / 1e9;
+    timings t;
     job.parts = stair_products_memory(weights * (size_t)context->threads * sizeof(float));
     stair_status status = x && memory && job.parts ? stair_tiles_draw(context, &job.tiles, x)
                                                    : stair_fail(context, STAIR_NO_MEMORY, "out of memory");
@@ -163,29 +201,8 @@ static stair_status bench_pass(stair_context *context, int dim, int indices, sta
         job.sum = job.room + stair_sum_room(context, &sum);
         job.rows = job.sum + weights + 1;
     }
-    for (int k = 0; k < TIMINGS && status == STAIR_OK; k++) {
-        job.cached = true;
-        status = time_pass(context, multiply_block, weights, &job, &cached[k]);
-        job.cached = false;
-        if (status == STAIR_OK) status = time_pass(context, read_block, 1, &job, &reading[k]);
-        if (status == STAIR_OK) status = time_pass(context, multiply_block, weights, &job, &pass[k]);
-        if (status == STAIR_OK) ratio[k] = reading[k] / pass[k];
-    }
-    if (status == STAIR_OK) {
-        double usual = median(pass);
-        *row = (stair_amp_row){.dim = dim,
-                               .samples = samples,
-                               .iterations = TIMINGS,
-                               .seconds = usual,
-                               .pass = usual * context->threads,
-                               .value = median(ratio),
-                               .unit = "of read bandwidth",
-                               .limit = tuning.bandwidth,
-                               .error = verify(&job)};
-        snprintf(row->what, sizeof row->what, "products with X, P = %d; GB/s: read %.0f, cached %.0f",
-                 indices, gigabytes / median(reading), gigabytes / median(cached));
-        row->passed = row->value >= row->limit && row->error < tuning.precision;
-    }
+    if (status == STAIR_OK) status = time_passes(context, &job, &t);
+    if (status == STAIR_OK) *row = row_of(context, &job, &t);
     free(x);
     free(memory);
     free(job.own);

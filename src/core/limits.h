@@ -5,6 +5,9 @@
 #ifndef STAIR_CORE_LIMITS_H
 #define STAIR_CORE_LIMITS_H
 
+#include <stddef.h>
+#include <stdint.h>
+
 /* ---- sizes of a model: buffers of one sample stand on the stack ------------------------------- */
 
 #define STAIR_MAX_TOKENS  16 /* M: an (M, M) matrix of doubles is 2 kB */

@@ -8,10 +8,9 @@
 enum { SMALL_ROWS = 32 }; /* of a matrix whose scratch is on the stack: frames stay far below 64 kB */
 
 static const struct {
-    int sweeps; /* of Jacobi at most; a dozen is usual */
-    double off; /* sum of squares off the diagonal, relative, at which Jacobi ends */
-    double
-        singular; /* eigenvalue of K^T K, relative, below which K v is no direction: it is chosen instead */
+    int sweeps;      /* of Jacobi at most; a dozen is usual */
+    double off;      /* sum of squares off the diagonal, relative, at which Jacobi ends */
+    double singular; /* eigenvalue of K^T K, relative, below which K v is mostly rounding */
     double diagonal; /* entry off the diagonal that counts as zero */
 } tuning = {.sweeps = 60, .off = 1e-34, .singular = 1e-6, .diagonal = 1e-12};
 
@@ -41,7 +40,7 @@ bool stair_matrix_cholesky(int n, const double *a, double *lower)
     return positive;
 }
 
-/* inverse (n, n) of the lower triangle of factor; log of its determinant */
+/* inverse (n, n) of the lower triangle of `factor`; returns the logarithm of its determinant */
 static long double invert_extended(int n, const long double *factor, long double *inverse)
 {
     long double logdet = 0;

@@ -8,9 +8,8 @@
  * with side information S = sqrt(l) W* + sqrt(1-l) n of strength l, and damping d.
  *
  * The memory o makes damping exact: W^t is a weighted sum of past f, each of which has its own Onsager term,
- * and o is the sum of these.  Without damping o^(t+1) = C^(t+1) g^t.  Reference: MATH of Algorithm 1,
- * corrected in docs/errata.md; the general form in Gerbelot, Berthier, Information and Inference 12 (2023).
- */
+ * and o is the sum of these.  Without damping o^(t+1) = C^(t+1) g^t.  Reference: Algorithm 1 of the paper,
+ * corrected in docs/errata.md; in general, Gerbelot, Berthier, Information and Inference 12 (2023). */
 #ifndef STAIR_GAMP_GAMP_H
 #define STAIR_GAMP_GAMP_H
 
@@ -19,12 +18,12 @@
 
 typedef enum {
     STAIR_GAMP_PLAIN,
-    STAIR_GAMP_FULL,
-    STAIR_GAMP_BP,
-    STAIR_GAMP_NO_ONSAGER,
-    STAIR_GAMP_PRINTED_ONSAGER,
-    STAIR_GAMP_PRINTED_G,
-    STAIR_GAMP_PRINTED_SIDE
+    STAIR_GAMP_FULL,            /* a variance for every entry: full.c */
+    STAIR_GAMP_BP,              /* belief propagation: relaxed_bp.c */
+    STAIR_GAMP_NO_ONSAGER,      /* o = 0 */
+    STAIR_GAMP_PRINTED_ONSAGER, /* as the paper prints them; docs/errata.md has why they fail: o with g^t, */
+    STAIR_GAMP_PRINTED_G,       /* E[Z|y] for g, */
+    STAIR_GAMP_PRINTED_SIDE     /* the update with side information */
 } stair_gamp_variant;
 
 int stair_gamp_variant_of(const char *name); /* or -1 */
@@ -71,8 +70,7 @@ stair_status stair_gamp_problem_draw(stair_context *context, const stair_model *
                                      const stair_gamp_options *options, uint64_t seed,
                                      stair_gamp_problem *problem);
 void stair_gamp_problem_destroy(stair_gamp_problem *problem);
-/* label (K) of Z (P, M), with noise (PM + K) standard normals; these are not looked at where there is none.
- */
+/* label (K) of Z (P, M); noise (PM + K): standard normals, not looked at where the model has no noise */
 void stair_gamp_label(const stair_model *model, const double *z, const double *noise, double *label);
 
 /* ---- state.c ----------------------------------------------------------------------------------- */

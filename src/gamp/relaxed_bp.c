@@ -54,8 +54,7 @@ static stair_status allocate(stair_context *context, const stair_gamp_state *s, 
     return STAIR_OK;
 }
 
-/* omega and V of every i of one sample: the sums over all j (sign +), then less the term of j = i (sign -).
- */
+/* omega and V of every i of one sample: sums over all j (sign +), then less the term j = i (sign -). */
 static void cavities(const stair_gamp_state *s, const double *messages, bp_room *room)
 {
     int p = s->p, m = s->m;

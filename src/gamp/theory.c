@@ -38,7 +38,7 @@ typedef struct {
     double v[STAIR_SQUARE];  /* V of the present iteration */
     double a[STAIR_SQUARE];  /* A_t */
     double mu[STAIR_SQUARE]; /* mu_t */
-    double h[STAIR_SQUARE];  /* H, sqrt(l) times the matrix that F is (1-l) times of */
+    double h[STAIR_SQUARE];  /* H = sqrt(l) (1 + (1-l) A)^-1 */
     bool past;               /* the past of omega matters: with damping */
     double *z, *labels;      /* (n, P, M), (n, K) */
     double *noise, *g;       /* (count, n, P, M): what omega^t adds to its past, and g^t */
