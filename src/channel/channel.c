@@ -229,7 +229,7 @@ static stair_status evaluate_sample(stair_context *local, const channel_job *job
         if (!isfinite(omega[k]))
             return stair_fail(local, STAIR_BAD_INPUT, "omega entry %zu is %g", k, omega[k]);
     STAIR_TRY(check_covariance(local, f->shape.rows, cov));
-    double omega_here[STAIR_MAX_INDICES * STAIR_MAX_TOKENS], label_here[STAIR_MAX_LABEL];
+    double omega_here[STAIR_MAX_CELLS], label_here[STAIR_MAX_LABEL];
     stair_canonical canonical = stair_canonical_find(
         job->model, omega, job->labels + i * (size_t)job->model->info.label_size, omega_here, label_here);
     STAIR_TRY(open_sample(local, w, label_here, omega_here, cov));
