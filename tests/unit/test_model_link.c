@@ -1,0 +1,210 @@
+/* Models of the caller's through the public header: y = g(Z) + noise, held against square:noise=..., which is
+ * the same link written in the library. */
+#include "channel_case.h"
+
+#define NOISE 0.5
+#define SPEC  "square:tokens=2,noise=0.5"
+
+static void squares(void *user, const double *z, double *y)
+{
+    int tokens = *(const int *)user;
+    for (int m = 0; m < tokens; m++) y[m] = z[m] * z[m];
+}
+
+static void squares_gradient(void *user, const double *z, const double *cotangent, double *gradient)
+{
+    int tokens = *(const int *)user;
+    for (int m = 0; m < tokens; m++) gradient[m] = 2 * z[m] * cotangent[m];
+}
+
+static int tokens_of[3] = {0, 1, 2}; /* what `user` points to */
+
+static stair_link square_link(int tokens)
+{
+    return (stair_link){.name = "my-squares",
+                        .tokens = tokens,
+                        .indices = 1,
+                        .outputs = tokens,
+                        .noise = NOISE,
+                        .function = squares,
+                        .user = &tokens_of[tokens]};
+}
+
+static channel_case open_link(const stair_link *link, size_t n)
+{
+    stair_context *context;
+    stair_model *model;
+    assert_int_equal(stair_context_create(&context), STAIR_OK);
+    stair_context_set_threads(context, 1);
+    if (stair_model_from_link(context, link, &model) != STAIR_OK)
+        fail_msg("%s", stair_context_message(context));
+    return channel_case_of(context, model, n);
+}
+
+static void describes_itself(void **state)
+{
+    stair_link link = square_link(2);
+    char name[] = "my-squares";
+    link.name = name;
+    link.prenoise = 0.25;
+    (void)state;
+    channel_case c = open_link(&link, 1);
+    memset(name, 'x', sizeof name - 1); /* a copy is kept */
+    assert_string_equal(c.info.name, "my-squares");
+    assert_string_equal(stair_model_spec(c.model),
+                        "link:my-squares,tokens=2,indices=1,outputs=2,noise=0.5,prenoise=0.25");
+    assert_int_equal(c.info.tokens, 2);
+    assert_int_equal(c.info.indices, 1);
+    assert_int_equal(c.info.label_size, 2);
+    assert_true(c.info.output_noisy && c.info.noise == NOISE && c.info.prenoise == 0.25);
+    channel_case_close(&c);
+}
+
+static void channel_is_that_of_the_same_link(void **state)
+{
+    stair_link link = square_link(2);
+    channel_case own = open_link(&link, 40), built_in = channel_case_open(SPEC, 40);
+    (void)state;
+    channel_case_draw(&own, 0.1, 7);
+    channel_case_draw(&built_in, 0.1, 7);
+    channel_case_evaluate(&own, 1e-4, "auto");
+    channel_case_evaluate(&built_in, 1e-4, "auto");
+    for (size_t i = 0; i < own.n; i++) {
+        double allowed = 4 * (own.error[i] + built_in.error[i]) + 1e-12;
+        for (size_t k = 0; k < own.labels; k++)
+            assert_close(own.label[i * own.labels + k], built_in.label[i * own.labels + k], 0);
+        assert_close(own.logz[i], built_in.logz[i], allowed);
+        assert_true(channel_case_gap(own.size, own.g + i * own.size, built_in.g + i * own.size) < allowed);
+        assert_true(channel_case_gap(own.size * own.size, own.dg + i * own.size * own.size,
+                                     built_in.dg + i * own.size * own.size) < allowed);
+    }
+    channel_case_close(&own);
+    channel_case_close(&built_in);
+}
+
+static void identities_hold(void **state)
+{
+    stair_link link = square_link(1);
+    channel_case c = open_link(&link, 1);
+    stair_diagnose_options o = stair_diagnose_defaults();
+    stair_identity rows[32];
+    int count, held = 0;
+    (void)state;
+    o.points = 60;
+    o.precision = 1e-4;
+    o.cov_low = 0.1;
+    assert_int_equal(stair_diagnose(c.context, c.model, &o, 32, rows, &count), STAIR_OK);
+    for (int i = 0; i < count; i++) {
+        if (rows[i].verdict == STAIR_FAILS)
+            fail_msg("%s: %.3g, allowed %.3g", rows[i].name, rows[i].violation, rows[i].tolerance);
+        held += rows[i].verdict == STAIR_HOLDS;
+    }
+    assert_true(held >= 7);
+    channel_case_close(&c);
+}
+
+static void gradient_by_differences_and_by_callback(void **state)
+{
+    stair_link link = square_link(2);
+    double z[] = {1.5, -0.02}, cotangent[] = {0.7, -3}, gradient[2];
+    (void)state;
+    for (int given = 0; given < 2; given++) {
+        link.gradient = given ? squares_gradient : NULL;
+        channel_case c = open_link(&link, 1);
+        assert_int_equal(stair_model_gradient(c.context, c.model, z, cotangent, gradient), STAIR_OK);
+        for (int m = 0; m < 2; m++)
+            assert_close(gradient[m], 2 * z[m] * cotangent[m], given ? 0 : 1e-8 * fabs(cotangent[m]));
+        channel_case_close(&c);
+    }
+}
+
+/* State evolution and the first step, beside those of the built-in link. */
+static void asymptotics_are_those_of_the_same_link(void **state)
+{
+    stair_link link = square_link(1);
+    channel_case own = open_link(&link, 1), built_in = channel_case_open("square:noise=0.5", 1);
+    stair_asymptotics_options o = stair_asymptotics_defaults();
+    channel_case *cases[] = {&own, &built_in};
+    double q[2], q_error[2];
+    stair_step step[2][4];
+    (void)state;
+    o.precision = 3e-2;
+    for (int k = 0; k < 2; k++) {
+        stair_evolution result = {.q = &q[k], .q_error = &q_error[k]};
+        int count;
+        stair_context_set_threads(cases[k]->context, 0);
+        o.seed = (uint64_t)(1 + k); /* samples of their own: agreement is within errors, not by bytes */
+        assert_int_equal(stair_evolve(cases[k]->context, cases[k]->model, &o, 1.5, false, NULL, &result),
+                         STAIR_OK);
+        assert_int_equal(stair_threshold(cases[k]->context, cases[k]->model, &o, 1, 4, step[k], &count),
+                         STAIR_OK);
+        assert_true(count >= 1);
+    }
+    assert_true(q[0] > 0.4 && q_error[0] < 0.05 && q_error[1] < 0.05);
+    assert_close(q[0], q[1], 4 * hypot(q_error[0], q_error[1]));
+    assert_close(step[0][0].alpha, 0.578, 0.02); /* `stair threshold square:noise=0.5`: 0.57801(13) */
+    assert_close(step[0][0].alpha, step[1][0].alpha, 4 * hypot(step[0][0].error, step[1][0].error));
+    channel_case_close(&own);
+    channel_case_close(&built_in);
+}
+
+static void inverse(void *user, const double *z, double *y)
+{
+    (void)user;
+    y[0] = sqrt(z[0]); /* NaN for half of all z */
+}
+
+static void what_is_wrong_is_said(void **state)
+{
+    static const struct {
+        const char *name;
+        int tokens, indices, outputs;
+        double noise, prenoise;
+        void (*function)(void *, const double *, double *);
+        const char *why;
+    } bad[] = {
+        {NULL, 1, 1, 1, 1, 0, squares, "needs a name"},
+        {"a,b", 1, 1, 1, 1, 0, squares, "needs a name"},
+        {"a", 1, 1, 1, 1, 0, NULL, "no function"},
+        {"a", 1, 1, 1, 0, 0, squares, "noise must be above 0"},
+        {"a", 1, 1, 1, NAN, 0, squares, "noise must be above 0"},
+        {"a", 0, 1, 1, 1, 0, squares, "tokens=0"},
+        {"a", 1, 25, 1, 1, 0, squares, "indices=25"},
+        {"a", 1, 1, 257, 1, 0, squares, "outputs=257"},
+        {"a", 1, 1, 1, 1, -1, squares, "prenoise=-1"},
+        {"a", 1, 1, 1, INFINITY, 0, squares, "noise=inf"},
+        {"a", 1, 1, 1, 1, 0, inverse, "at a standard normal Z"},
+    };
+    stair_context *context;
+    (void)state;
+    assert_int_equal(stair_context_create(&context), STAIR_OK);
+    for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
+        stair_link link = {.name = bad[k].name,
+                           .tokens = bad[k].tokens,
+                           .indices = bad[k].indices,
+                           .outputs = bad[k].outputs,
+                           .noise = bad[k].noise,
+                           .prenoise = bad[k].prenoise,
+                           .function = bad[k].function,
+                           .user = &tokens_of[1]};
+        stair_model *model = (stair_model *)&link;
+        assert_int_equal(stair_model_from_link(context, &link, &model), STAIR_BAD_INPUT);
+        assert_null(model);
+        if (!strstr(stair_context_message(context), bad[k].why))
+            fail_msg("expected '%s' in '%s'", bad[k].why, stair_context_message(context));
+    }
+    stair_context_destroy(&context);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(describes_itself),
+        cmocka_unit_test(channel_is_that_of_the_same_link),
+        cmocka_unit_test(identities_hold),
+        cmocka_unit_test(gradient_by_differences_and_by_callback),
+        cmocka_unit_test(asymptotics_are_those_of_the_same_link),
+        cmocka_unit_test(what_is_wrong_is_said),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
