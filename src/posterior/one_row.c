@@ -62,7 +62,7 @@ STAIR_HOT_TABLE(void, stair_one_row_cached,
 
 STAIR_HOT_TABLE(void, stair_one_row_window,
                 (const stair_one_row_plane *plane, const stair_one_row_sample *sample, double reach,
-                 double prior, double *sums));
+                 double prior, double *upper, double *sums));
 
 typedef struct {
     const stair_model *model;
@@ -372,7 +372,9 @@ typedef struct {
     stair_denoised *result;
 } one_row_job;
 
-static stair_status evaluate_one(stair_context *local, const one_row_job *job, stair_fibre *fibre, size_t i)
+/* room: for bounds of cells, where nodes are a fixed plane. */
+static stair_status evaluate_one(stair_context *local, const one_row_job *job, stair_fibre *fibre,
+                                 double *room, size_t i)
 {
     const one_row *h = job->rule;
     size_t pm = (size_t)(h->p * h->m);
@@ -394,7 +396,7 @@ static stair_status evaluate_one(stair_context *local, const one_row_job *job, s
         else if (fixed)
             stair_one_row_window_table[stair_isa()](&h->plane[half], &sample,
                                                     tuning.near_reach * sqrt(h->variance[0]),
-                                                    0.5 / h->variance[0], sums[1 + half]);
+                                                    0.5 / h->variance[0], room, sums[1 + half]);
         else
             add_moving(h, half, fibre, &sample, sums[1 + half]);
     }
@@ -413,11 +415,14 @@ static stair_status evaluate_block(void *user, size_t block, int thread, stair_c
     size_t end = (block + 1) * SAMPLES_PER_BLOCK < job->n ? (block + 1) * SAMPLES_PER_BLOCK : job->n;
     stair_fibre fibre;
     (void)thread;
-    STAIR_TRY(stair_fibre_create(local, job->rule->model, &fibre));
-    stair_status status = STAIR_OK;
+    bool fixed = job->rule->plane[0].nodes;
+    double *room = fixed ? malloc(STAIR_MOST_CELLS * STAIR_MOST_CELLS * sizeof(double)) : NULL;
+    if (fixed && !room) return stair_fail(local, STAIR_NO_MEMORY, "out of memory");
+    stair_status status = stair_fibre_create(local, job->rule->model, &fibre);
     for (size_t i = block * SAMPLES_PER_BLOCK; i < end && status == STAIR_OK; i++)
-        status = evaluate_one(local, job, &fibre, i);
+        status = evaluate_one(local, job, &fibre, room, i);
     stair_fibre_destroy(&fibre);
+    free(room);
     return status;
 }
 
