@@ -1,5 +1,6 @@
 /* Models of the caller's through the public header: y = g(Z) + noise, held against square:noise=..., which is
- * the same link written in the library. */
+ * the same link written in the library; test_asymptotics_link.c does that for
+ * thresholds. */
 #include "channel_case.h"
 
 #define NOISE 0.5
@@ -118,36 +119,6 @@ static void gradient_by_differences_and_by_callback(void **state)
     }
 }
 
-/* State evolution and the first step, beside those of the built-in link. */
-static void asymptotics_are_those_of_the_same_link(void **state)
-{
-    stair_link link = square_link(1);
-    channel_case own = open_link(&link, 1), built_in = channel_case_open("square:noise=0.5", 1);
-    stair_asymptotics_options o = stair_asymptotics_defaults();
-    channel_case *cases[] = {&own, &built_in};
-    double q[2], q_error[2];
-    stair_step step[2][4];
-    (void)state;
-    o.precision = 3e-2;
-    for (int k = 0; k < 2; k++) {
-        stair_evolution result = {.q = &q[k], .q_error = &q_error[k]};
-        int count;
-        stair_context_set_threads(cases[k]->context, 0);
-        o.seed = (uint64_t)(1 + k); /* samples of their own: agreement is within errors, not by bytes */
-        assert_int_equal(stair_evolve(cases[k]->context, cases[k]->model, &o, 1.5, false, NULL, &result),
-                         STAIR_OK);
-        assert_int_equal(stair_threshold(cases[k]->context, cases[k]->model, &o, 1, 4, step[k], &count),
-                         STAIR_OK);
-        assert_true(count >= 1);
-    }
-    assert_true(q[0] > 0.4 && q_error[0] < 0.05 && q_error[1] < 0.05);
-    assert_close(q[0], q[1], 4 * hypot(q_error[0], q_error[1]));
-    assert_close(step[0][0].alpha, 0.578, 0.02); /* `stair threshold square:noise=0.5`: 0.57801(13) */
-    assert_close(step[0][0].alpha, step[1][0].alpha, 4 * hypot(step[0][0].error, step[1][0].error));
-    channel_case_close(&own);
-    channel_case_close(&built_in);
-}
-
 static void inverse(void *user, const double *z, double *y)
 {
     (void)user;
@@ -199,11 +170,8 @@ static void what_is_wrong_is_said(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(describes_itself),
-        cmocka_unit_test(channel_is_that_of_the_same_link),
-        cmocka_unit_test(identities_hold),
-        cmocka_unit_test(gradient_by_differences_and_by_callback),
-        cmocka_unit_test(asymptotics_are_those_of_the_same_link),
+        cmocka_unit_test(describes_itself),      cmocka_unit_test(channel_is_that_of_the_same_link),
+        cmocka_unit_test(identities_hold),       cmocka_unit_test(gradient_by_differences_and_by_callback),
         cmocka_unit_test(what_is_wrong_is_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
