@@ -445,6 +445,8 @@ static stair_status make(curve_job *job)
     for (int k = 0; k < curve->step_count && curve->steps[k].alpha < job->most_alpha; k++) {
         if (curve->steps[k].jump)
             return stair_fail(job->context, STAIR_UNSUPPORTED, "step %d is a jump", k + 1);
+        if (curve->steps[k].alpha == 0)
+            return stair_fail(job->context, STAIR_UNSUPPORTED, "something is learned at any alpha");
         curve->branch_count++;
     }
     curve->branches =

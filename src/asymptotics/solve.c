@@ -27,6 +27,8 @@ static const struct {
     double small;            /* change of log Qhat over which Q is linear in it */
     int fewer_points;        /* times fewer samples, to come close to the solution of the full rule, */
     int fewer_nodes;         /* and hidden nodes */
+    double drift_errors;     /* errors by which f has to exceed zero on what is not learned, */
+    double least_drift;      /* and what counts as rounding */
     double finer;            /* fineness from grid to grid at Q = 0, */
     double finest;           /* at most */
 } tuning = {.most_move = 2.0,
@@ -40,6 +42,8 @@ static const struct {
             .small = 0.1,
             .fewer_points = 8,
             .fewer_nodes = 4,
+            .drift_errors = 5.0,
+            .least_drift = 1e-10,
             .finer = 1.2,
             .finest = 3.0};
 
@@ -176,6 +180,43 @@ static void note_rule(const stair_average *average, stair_branch_point *point)
     point->random = average->random;
 }
 
+bool stair_branch_may_drift(const stair_branch *b)
+{
+    int p = b->model->info.indices, k = b->kernel;
+    if (!b->learned && b->structure->even) return false; /* Z and -Z are equally likely */
+    for (int i = 0; i < p; i++)
+        for (int j = 0; j < k; j++)
+            if (!b->structure->symmetry.even[i] && fabs(b->rest[i * k + j]) > tuning.least_drift) return true;
+    return false;
+}
+
+/* f of replicate r on what is not learned, (P, P): rows that may change sign have none. */
+static double drift_of(const stair_branch *b, const stair_average *average, int r, double *drift)
+{
+    int p = b->model->info.indices, k = b->kernel;
+    const bool *even = b->structure->symmetry.even;
+    double f[STAIR_SQUARE], inside[STAIR_SQUARE], trace = 0;
+    stair_average_f(average, r, f);
+    for (int i = 0; i < p * p; i++)
+        if (even[i / p] || even[i % p]) f[i] = 0;
+    stair_symmetrise(&b->structure->symmetry, f);
+    stair_spectral_project(p, k, b->rest, f, inside);
+    stair_spectral_lift(p, k, b->rest, inside, drift);
+    for (int i = 0; i < p; i++) trace += drift[i * (p + 1)];
+    return trace;
+}
+
+/* Where the label tells of a direction by itself, E[z | y] is not zero and no threshold has to be passed. */
+static void note_drift(const stair_branch *b, const stair_average *average, stair_branch_point *point)
+{
+    double by_replicate[STAIR_MOST_REPLICATES], unused[STAIR_SQUARE];
+    if (!b->kernel || !stair_branch_may_drift(b)) return;
+    for (int r = 0; r < average->replicates; r++) by_replicate[r] = drift_of(b, average, r, unused);
+    double trace = drift_of(b, average, -1, point->drift);
+    double error = hypot(stair_average_spread(average, by_replicate), average->bias * trace);
+    point->drifts = trace > tuning.least_drift && trace > tuning.drift_errors * error;
+}
+
 /* Q (P, P) at y. */
 static void overlap_at(stair_branch *b, const double *y, double *q)
 {
@@ -286,6 +327,13 @@ static void settle_quickly(stair_branch *b, const stair_average *average, stair_
         hypot(stair_average_spread(average, point->alpha_by_replicate), average->bias * point->alpha);
 }
 
+/* What is not learned and is about to be. */
+static void find_unstable(const stair_branch *b, const stair_average *average, stair_branch_point *point)
+{
+    stair_operator_leading(average, &b->structure->symmetry, b->rest, &point->leading);
+    note_drift(b, average, point);
+}
+
 /* One learned direction and its rest v: the overlap is known, only alpha is not. */
 static stair_status look_up(stair_branch *b, double v, const stair_average_effort *effort,
                             stair_branch_point *point)
@@ -298,7 +346,7 @@ static stair_status look_up(stair_branch *b, double v, const stair_average_effor
     stair_status status = stair_map_average(b, effort, &average);
     if (status == STAIR_OK) {
         settle_quickly(b, &average, target, point);
-        stair_operator_leading(&average, &b->structure->symmetry, b->rest, &point->leading);
+        find_unstable(b, &average, point);
     }
     point->steps = 1;
     stair_average_destroy(&average);
@@ -366,7 +414,7 @@ static stair_status solve_with(stair_branch *b, stair_map_target target, bool fi
             spread(b, &average, target, n, point);
         else
             settle_quickly(b, &average, target, point);
-        stair_operator_leading(&average, &b->structure->symmetry, b->rest, &point->leading);
+        find_unstable(b, &average, point);
         if (point->residual > (fine ? 1 : tuning.coarse_tolerance) * b->tolerance)
             point->stop = STAIR_STOP_ITERATIONS;
     } else if (status == STAIR_OK) {
@@ -428,8 +476,7 @@ stair_status stair_branch_at_zero(stair_branch *b, double precision, stair_branc
                                                                          q, b->rest, &average);
     b->calls += average.calls;
     note_rule(&average, point);
-    if (status == STAIR_OK)
-        stair_operator_leading(&average, &b->structure->symmetry, b->rest, &point->leading);
+    if (status == STAIR_OK) find_unstable(b, &average, point);
     stair_average_destroy(&average);
     return status;
 }

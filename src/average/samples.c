@@ -132,7 +132,9 @@ static void make_label(const sample_job *job, stair_context *local, stair_fibre 
 {
     int size = job->p * job->m;
     job->model->ops->forward(job->model, z, NULL, label);
-    for (int k = 0; k < tuning.tries && stair_fibre_open(local, label, omega, fibre) != STAIR_OK; k++) {
+    for (int k = 0; k < tuning.tries && stair_fibre_exists(job->model) &&
+                    stair_fibre_open(local, label, omega, fibre) != STAIR_OK;
+         k++) {
         for (int c = 0; c < size; c++) z[c] += tuning.aside * (c + 1);
         job->model->ops->forward(job->model, z, NULL, label);
     }

@@ -2,10 +2,11 @@
 #ifndef STAIR_CORE_CONTEXT_H
 #define STAIR_CORE_CONTEXT_H
 
-#include "stair.h"
+#include "core/backend.h"
 
 struct stair_context {
     int threads;
+    const stair_backend *backend; /* NULL: the processor */
     stair_progress *progress;
     void *progress_user;
     char message[512];

@@ -38,7 +38,7 @@ typedef struct {
     double *side;         /* S (P, D), or NULL */
 } stair_gamp_problem;
 
-typedef struct {
+typedef struct stair_gamp_state {
     const stair_model *model;
     const stair_gamp_options *options;
     stair_channel_options channel;

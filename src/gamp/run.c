@@ -251,8 +251,10 @@ stair_status stair_gamp_run_one(stair_context *context, const stair_model *model
                                 size_t number, int runs, uint64_t fingerprint, stair_gamp_run *out)
 {
     relay progress = {.outer = context, .done = (double)number, .total = runs};
-    stair_context inner = {
-        .threads = context->threads, .progress = relay_progress, .progress_user = &progress};
+    stair_context inner = {.threads = context->threads,
+                           .backend = context->backend,
+                           .progress = relay_progress,
+                           .progress_user = &progress};
     one_run run = {.context = &inner, .out = out, .fingerprint = fingerprint, .saved = stair_seconds()};
     char *file = options->checkpoint ? stair_state_name(options->checkpoint, number) : NULL;
     double begun = stair_process_seconds();

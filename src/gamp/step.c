@@ -122,7 +122,8 @@ stair_status stair_gamp_iterate(stair_context *context, stair_gamp_state *state,
 {
     if (state->variant == STAIR_GAMP_FULL) return stair_gamp_full_step(context, state, change, finite);
     if (state->variant == STAIR_GAMP_BP) return stair_gamp_bp_step(context, state, change, finite);
-    STAIR_TRY(stair_gamp_pass(context, state));
+    const stair_backend *backend = context->backend;
+    STAIR_TRY((backend && backend->pass ? backend->pass : stair_gamp_pass)(context, state));
     *finite = stair_gamp_update(state, change);
     return STAIR_OK;
 }
