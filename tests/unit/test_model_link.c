@@ -119,6 +119,42 @@ static void gradient_by_differences_and_by_callback(void **state)
     }
 }
 
+/* Both draw the same data, so that runs are the same up to the errors of the channel, and of rounding. */
+static void message_passing_and_descent_serve_it(void **state)
+{
+    stair_link link = square_link(2);
+    link.gradient = squares_gradient;
+    channel_case own = open_link(&link, 1), built_in = channel_case_open(SPEC, 1);
+    const channel_case *cases[] = {&own, &built_in};
+    stair_gamp_result *gamp[2];
+    stair_sgd_result *sgd[2];
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        stair_gamp_options g = stair_gamp_defaults();
+        stair_sgd_options s = stair_sgd_defaults();
+        g.dim = s.dim = 64;
+        g.alpha = s.alpha = 4;
+        g.max_iterations = 3;
+        g.precision = 1e-3;
+        g.start_overlap = 0.5;
+        g.test = s.test = 64;
+        s.rate = 0.05; /* a square runs away from steps of the default */
+        s.epochs = 2;
+        assert_int_equal(stair_gamp(cases[k]->context, cases[k]->model, &g, &gamp[k]), STAIR_OK);
+        assert_int_equal(stair_sgd(cases[k]->context, cases[k]->model, &s, &sgd[k]), STAIR_OK);
+    }
+    assert_true(channel_case_gap(64, gamp[0]->run[0].weights, gamp[1]->run[0].weights) < 1e-2);
+    assert_true(gamp[0]->run[0].cosine[gamp[0]->run[0].count - 1] > 0.5);
+    assert_false(sgd[0]->run[0].diverged);
+    assert_true(channel_case_gap(64, sgd[0]->run[0].weights, sgd[1]->run[0].weights) < 1e-6);
+    for (int k = 0; k < 2; k++) {
+        stair_gamp_result_destroy(&gamp[k]);
+        stair_sgd_result_destroy(&sgd[k]);
+    }
+    channel_case_close(&own);
+    channel_case_close(&built_in);
+}
+
 static void inverse(void *user, const double *z, double *y)
 {
     (void)user;
@@ -170,8 +206,11 @@ static void what_is_wrong_is_said(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(describes_itself),      cmocka_unit_test(channel_is_that_of_the_same_link),
-        cmocka_unit_test(identities_hold),       cmocka_unit_test(gradient_by_differences_and_by_callback),
+        cmocka_unit_test(describes_itself),
+        cmocka_unit_test(channel_is_that_of_the_same_link),
+        cmocka_unit_test(identities_hold),
+        cmocka_unit_test(gradient_by_differences_and_by_callback),
+        cmocka_unit_test(message_passing_and_descent_serve_it),
         cmocka_unit_test(what_is_wrong_is_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
