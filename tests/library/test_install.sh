@@ -14,10 +14,11 @@ for component in runtime development; do
     quietly cmake --install "$build" --prefix "$folder/$component" --component $component
 done
 quietly cmake --install "$build" --prefix "$folder/first"
+version=$(sed -n 's/^#define STAIR_VERSION "\(.*\)"/\1/p' "$source/include/stair.h")
 cat >"$folder/runtime.expected" <<END
 bin/stair
 lib/libstair.so.0
-lib/libstair.so.0.1.0
+lib/libstair.so.$version
 share/bash-completion/completions/stair
 share/fish/vendor_completions.d/stair.fish
 share/man/man1/stair.1
