@@ -3,16 +3,16 @@
 #include "report.h"
 #include "training.h"
 #include "stair_train.h"
+#include "core/limits.h"
 
 #include <math.h>
 #include <string.h>
 
 enum { ALPHA, SEED, BATCHES, STEPS, EPOCH, TRAIN, TEST, COSINE, NORM, SETTLED, FIXED };
-#define MOST_LAYERS 16
 
-static const char *const headings[MOST_LAYERS] = {"cos 1",  "cos 2",  "cos 3",  "cos 4",  "cos 5",  "cos 6",
-                                                  "cos 7",  "cos 8",  "cos 9",  "cos 10", "cos 11", "cos 12",
-                                                  "cos 13", "cos 14", "cos 15", "cos 16"};
+static const char *const headings[STAIR_MAX_LAYERS] = {
+    "cos 1", "cos 2",  "cos 3",  "cos 4",  "cos 5",  "cos 6",  "cos 7",  "cos 8",
+    "cos 9", "cos 10", "cos 11", "cos 12", "cos 13", "cos 14", "cos 15", "cos 16"};
 
 static int fill_columns(int layers, cli_column *columns)
 {
@@ -40,7 +40,7 @@ static stair_status write_run(cli_report *report, double alpha, int layers, cons
 {
     for (int i = 0; i < run->count; i++) {
         const stair_sgd_record *h = &run->history[i];
-        cli_cell cells[FIXED + MOST_LAYERS] = {
+        cli_cell cells[FIXED + STAIR_MAX_LAYERS] = {
             [ALPHA] = {.real = alpha},           [SEED] = {.integer = (int64_t)run->seed},
             [BATCHES] = {.integer = h->batches}, [STEPS] = {.integer = h->steps},
             [EPOCH] = {.real = h->epoch},        [TRAIN] = {.real = h->train},
@@ -82,7 +82,7 @@ static stair_status run(cli_request *request)
     STAIR_TRY(stair_sgd_check(request->context, &how));
     if (count > 1 && how.checkpoint)
         return stair_fail(request->context, STAIR_BAD_INPUT, "--checkpoint goes with one --alpha");
-    cli_column columns[FIXED + MOST_LAYERS];
+    cli_column columns[FIXED + STAIR_MAX_LAYERS];
     int used = fill_columns(layers, columns);
     cli_report *report;
     cli_progress progress;

@@ -3,6 +3,7 @@
 #include "report.h"
 #include "training.h"
 #include "stair_train.h"
+#include "core/limits.h"
 #include "io/npz.h"
 
 #include <math.h>
@@ -40,10 +41,9 @@ enum {
     TESTED,
     FIXED
 };
-#define MOST_LAYERS 16
-static const char *const headings[MOST_LAYERS] = {"sim 1",  "sim 2",  "sim 3",  "sim 4",  "sim 5",  "sim 6",
-                                                  "sim 7",  "sim 8",  "sim 9",  "sim 10", "sim 11", "sim 12",
-                                                  "sim 13", "sim 14", "sim 15", "sim 16"};
+static const char *const headings[STAIR_MAX_LAYERS] = {
+    "sim 1", "sim 2",  "sim 3",  "sim 4",  "sim 5",  "sim 6",  "sim 7",  "sim 8",
+    "sim 9", "sim 10", "sim 11", "sim 12", "sim 13", "sim 14", "sim 15", "sim 16"};
 
 static int fill_columns(int layers, cli_column *columns)
 {
@@ -78,7 +78,7 @@ static stair_status write_run(cli_report *report, int layers, const stair_train_
         int at = (int)s->epoch; /* the line of the epoch that ends here, if one does */
         bool ends = at >= 1 && at <= run->epochs && s->epoch == at;
         stair_train_epoch none = {0, NAN, NAN, NAN, NAN}, *e = ends ? &run->epoch[at - 1] : &none;
-        cli_cell cells[FIXED + MOST_LAYERS] = {
+        cli_cell cells[FIXED + STAIR_MAX_LAYERS] = {
             [SEED] = {.integer = (int64_t)run->seed},
             [STEP] = {.integer = s->step},
             [EPOCH] = {.real = s->epoch},
@@ -217,7 +217,7 @@ static stair_status work(train_job *job)
     cli_options *o = &job->request->options;
     if (!o->weights) STAIR_TRY(training_checkpoint(job->request, &o->train.checkpoint));
     stair_train_options how = o->train;
-    cli_column columns[FIXED + MOST_LAYERS];
+    cli_column columns[FIXED + STAIR_MAX_LAYERS];
     cli_report *report;
     STAIR_TRY(load(job));
     STAIR_TRY(check(job, &how));

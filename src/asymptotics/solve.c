@@ -52,6 +52,12 @@ static int most_replicates(const stair_branch *b)
     return b->fine.replicates > b->coarse.replicates ? b->fine.replicates : b->coarse.replicates;
 }
 
+/* What a solve needs room for: a Jacobian, and the iterates that mixing remembers. */
+typedef struct {
+    stair_newton newton;
+    double memory[STAIR_MIXING_ROOM(STAIR_SQUARE)];
+} solve_room;
+
 /* ---- iteration ---------------------------------------------------------------------------------- */
 
 /* A mix that turns against the plain step is not trusted: state evolution is monotone. */
@@ -90,10 +96,10 @@ static bool is_shrinking(const stair_branch *b, stair_map_target target)
 }
 
 static stair_status approach(stair_branch *b, const stair_average_effort *effort, stair_average *average,
-                             stair_map_target target, double tolerance, stair_branch_point *point)
+                             stair_map_target target, double tolerance, solve_room *room,
+                             stair_branch_point *point)
 {
-    double memory[STAIR_MIXING_ROOM(STAIR_SQUARE)];
-    stair_mixing mixing = {.cells = b->learned * b->learned, .memory = memory};
+    stair_mixing mixing = {.cells = b->learned * b->learned, .memory = room->memory};
     stair_map_value at;
     double next[STAIR_SQUARE];
     for (; point->steps < b->most_steps; point->steps++) {
@@ -114,13 +120,12 @@ static stair_status approach(stair_branch *b, const stair_average_effort *effort
 
 /* A Newton step with the coarse Jacobian, then Anderson mixing: both on the rule given. */
 static stair_status polish(stair_branch *b, const stair_average_effort *effort, stair_average *average,
-                           stair_map_target target, stair_newton *n, stair_branch_point *point)
+                           stair_map_target target, solve_room *room, stair_branch_point *point)
 {
     stair_map_value at;
     double step[STAIR_SQUARE], next[STAIR_SQUARE];
     int cells = b->learned * b->learned;
-    double memory[STAIR_MIXING_ROOM(STAIR_SQUARE)];
-    stair_mixing mixing = {.cells = cells, .memory = memory};
+    stair_mixing mixing = {.cells = cells, .memory = room->memory};
     for (int k = 0;; k++) {
         STAIR_TRY(stair_map_at(b, effort, average, target, &at));
         point->steps++;
@@ -130,7 +135,7 @@ static stair_status polish(stair_branch *b, const stair_average_effort *effort, 
         if (target.by_mean && at.residual * at.residual <= tuning.linear * b->tolerance)
             return STAIR_OK; /* see spread() */
         stair_mixing_add(&mixing, b->y, at.image);
-        stair_newton_step(b, n, at.image, step);
+        stair_newton_step(b, &room->newton, at.image, step);
         for (int c = 0; c < cells; c++) next[c] = b->y[c] + step[c];
         if (k > 0) stair_mixing_next(&mixing, next);
         keep_direction(b, at.image, next);
@@ -142,7 +147,7 @@ static stair_status polish(stair_branch *b, const stair_average_effort *effort, 
 /* To the solution of the full rule, by mean over one with fewer samples or random nodes: then a single full
  * evaluation is enough.  Grids without random nodes, coarse and fine, are so close to each other that it is
  * in any case. */
-static stair_status refine(stair_branch *b, stair_average *average, stair_map_target target, stair_newton *n,
+static stair_status refine(stair_branch *b, stair_average *average, stair_map_target target, solve_room *room,
                            stair_branch_point *point)
 {
     stair_average_effort middle = b->fine;
@@ -154,10 +159,10 @@ static stair_status refine(stair_branch *b, stair_average *average, stair_map_ta
         stair_map_value at;
         double step[STAIR_SQUARE];
         STAIR_TRY(stair_map_at(b, &middle, average, target, &at));
-        stair_newton_step(b, n, at.image, step);
+        stair_newton_step(b, &room->newton, at.image, step);
         for (int c = 0; c < b->learned * b->learned; c++) b->y[c] += fmax(-1, fmin(1, step[c]));
     }
-    return polish(b, &b->fine, average, target, n, point);
+    return polish(b, &b->fine, average, target, room, point);
 }
 
 /* Newton's step from the last evaluation, by the map of replicate r (or their mean), and the alpha it leads
@@ -367,22 +372,21 @@ static bool jacobian_is_stale(const stair_branch *b, const stair_newton *n, cons
  * the full rule does not: that goes on by itself.  Leaves the map of the full rule and a Jacobian that the
  * errors can rely on. */
 static stair_status settle_in(stair_branch *b, stair_average *average, stair_map_target target,
-                              stair_newton *n, const double *coarse, stair_branch_point *point)
+                              solve_room *room, const double *coarse, stair_branch_point *point)
 {
     if (point->residual > b->tolerance) {
         point->steps = 0;
-        STAIR_TRY(approach(b, &b->fine, average, target, b->tolerance, point));
+        STAIR_TRY(approach(b, &b->fine, average, target, b->tolerance, room, point));
     }
-    if (has_left(b, target) || !jacobian_is_stale(b, n, coarse)) return STAIR_OK;
-    STAIR_TRY(stair_newton_find(b, &b->fine, average, target, n));
+    if (has_left(b, target) || !jacobian_is_stale(b, &room->newton, coarse)) return STAIR_OK;
+    STAIR_TRY(stair_newton_find(b, &b->fine, average, target, &room->newton));
     stair_map_value at;
     STAIR_TRY(stair_map_at(b, &b->fine, average, target, &at));
     point->residual = at.residual;
     return STAIR_OK;
 }
 
-/* With room for a Jacobian n. */
-static stair_status solve_with(stair_branch *b, stair_map_target target, bool fine, stair_newton *n,
+static stair_status solve_with(stair_branch *b, stair_map_target target, bool fine, solve_room *room,
                                stair_branch_point *point)
 {
     stair_average average;
@@ -393,7 +397,7 @@ static stair_status solve_with(stair_branch *b, stair_map_target target, bool fi
         return look_up(b, target.value, fine ? &b->fine : &b->coarse, point);
     STAIR_TRY(stair_average_create(b->context, b->structure, b->kernel, most_replicates(b), &average));
     stair_status status =
-        approach(b, &b->coarse, &average, target, tuning.coarse_tolerance * b->tolerance, point);
+        approach(b, &b->coarse, &average, target, tuning.coarse_tolerance * b->tolerance, room, point);
     if (status == STAIR_OK && is_shrinking(b, target)) {
         stair_branch_overlap(b, point->q);
         point->shrinking = true;
@@ -403,15 +407,15 @@ static stair_status solve_with(stair_branch *b, stair_map_target target, bool fi
     if (status == STAIR_OK && fine && !has_left(b, target)) {
         double coarse[STAIR_SQUARE];
         memcpy(coarse, b->y, sizeof coarse);
-        status = stair_newton_find(b, &b->coarse, &average, target, n);
-        if (status == STAIR_OK) status = refine(b, &average, target, n, point);
+        status = stair_newton_find(b, &b->coarse, &average, target, &room->newton);
+        if (status == STAIR_OK) status = refine(b, &average, target, room, point);
         if (status == STAIR_OK && !target.by_mean && !has_left(b, target))
-            status = settle_in(b, &average, target, n, coarse, point);
+            status = settle_in(b, &average, target, room, coarse, point);
     }
     stair_branch_overlap(b, point->q);
     if (status == STAIR_OK && !has_left(b, target)) {
         if (fine)
-            spread(b, &average, target, n, point);
+            spread(b, &average, target, &room->newton, point);
         else
             settle_quickly(b, &average, target, point);
         find_unstable(b, &average, point);
@@ -427,10 +431,10 @@ static stair_status solve_with(stair_branch *b, stair_map_target target, bool fi
 
 static stair_status solve(stair_branch *b, stair_map_target target, bool fine, stair_branch_point *point)
 {
-    stair_newton *n = malloc(sizeof *n);
-    if (!n) return stair_fail(b->context, STAIR_NO_MEMORY, "out of memory");
-    stair_status status = solve_with(b, target, fine, n, point);
-    free(n);
+    solve_room *room = malloc(sizeof *room);
+    if (!room) return stair_fail(b->context, STAIR_NO_MEMORY, "out of memory");
+    stair_status status = solve_with(b, target, fine, room, point);
+    free(room);
     return status;
 }
 

@@ -6,9 +6,10 @@
 #include "core/isa.h"
 #include "core/lanes.h"
 
-#define PANEL 1024 /* columns */
-#define GROUP 64   /* rows whose factors are kept at hand */
-#define STRIP 32   /* columns of a row that are collected at a time */
+/* Sizes of loops that have to be known when they are compiled; docs/gamp.md, "Cost". */
+#define PANEL       1024 /* columns for which w stays in the first cache */
+#define FACTOR_ROWS 64   /* rows whose factors are copied together before they are collected */
+#define STRIP       32   /* columns of a row that are collected at a time */
 
 void STAIR_HOT(stair_products_project_f4)(const stair_products *s, size_t rows, const float *x,
                                           const float *w, double *z);
@@ -23,7 +24,7 @@ void STAIR_HOT(stair_products_flush_f8)(size_t count, double *part, bool add, do
 
 #define REAL    float
 #define VECTOR  floats
-#define WIDTH   (2 * LANES)
+#define WIDTH   (2 * LANES) /* a float has half the bits of a double */
 #define TOTAL   floats_sum
 #define NAME(x) x##_f4
 #include "core/products_body.h"

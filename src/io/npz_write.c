@@ -10,9 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MEMBERS  32
-#define RANK     STAIR_NPY_RANK
-#define DOS_DATE 0x0021
+enum { DOS_DATE = 0x0021 }; /* 1980-01-01, the first there is */
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "arrays are written as they lie in memory");
 
@@ -21,7 +19,7 @@ typedef struct {
     char descr[8];
     size_t row_bytes;
     int rank;
-    uint64_t tail[RANK], rows, size, offset;
+    uint64_t tail[STAIR_NPY_RANK], rows, size, offset;
     uint32_t crc;
     FILE *part;
 } member;
@@ -31,7 +29,7 @@ struct stair_npz {
     uint64_t zip64_from;
     uint32_t crc_table[256];
     int count;
-    member members[MEMBERS];
+    member members[STAIR_MOST_MEMBERS];
 };
 
 static void crc_table_fill(uint32_t table[256])
@@ -76,7 +74,8 @@ static stair_status write_failed(stair_context *context, const stair_npz *npz)
 stair_status stair_npz_add(stair_context *context, stair_npz *npz, const char *name, const char *descr,
                            size_t size, int rank, const uint64_t *tail, int *number)
 {
-    if (npz->count == MEMBERS || rank > RANK || strlen(name) > sizeof npz->members[0].name - 5)
+    if (npz->count == STAIR_MOST_MEMBERS || rank > STAIR_NPY_RANK ||
+        strlen(name) > sizeof npz->members[0].name - 5)
         return stair_fail(context, STAIR_UNSUPPORTED, "%s: no room for array %s", npz->out.path, name);
     member *m = &npz->members[npz->count];
     *m = (member){.rank = rank, .row_bytes = size};

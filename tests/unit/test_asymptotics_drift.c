@@ -1,29 +1,13 @@
 /* Models whose labels tell of a direction by themselves, E[z | y] not zero: learned at any alpha > 0, step 0
  * of the staircase.  Known answers: y = sign(z), q = 0.728298 at alpha = 2 (Györgyi 1990; the fixed point of
  * q/(1-q) = alpha E[g^2] by one integral), and y = z + noise, where state evolution is a quadratic. */
-#include "assert_close.h"
-#include "stair.h"
+#include "fixture.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "model/keys.h"
 #include "model/model.h"
-
-static stair_context *context;
-
-static int open_context(void **state)
-{
-    (void)state;
-    return stair_context_create(&context) != STAIR_OK;
-}
-
-static int close_context(void **state)
-{
-    (void)state;
-    stair_context_destroy(&context);
-    return 0;
-}
 
 /* ---- models of the test alone ------------------------------------------------------------------- */
 

@@ -1,7 +1,6 @@
 /* Backends: chosen by name, asked for posteriors and passes from any thread, and free to leave things to the
  * processor. */
-#include "assert_close.h"
-#include "stair.h"
+#include "fixture.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -9,7 +8,6 @@
 #include "core/context.h"
 #include "gamp/gamp.h"
 
-static stair_context *context;
 static atomic_int channel_calls, passes;
 
 /* Counts, then has the processor do it. */
@@ -32,19 +30,6 @@ static stair_status counted_pass(stair_context *local, stair_gamp_state *state)
 
 static const stair_backend only_channel = {.name = "half", .channel = counted_channel},
                            both = {.name = "whole", .channel = counted_channel, .pass = counted_pass};
-
-static int open_context(void **state)
-{
-    (void)state;
-    return stair_context_create(&context) != STAIR_OK;
-}
-
-static int close_context(void **state)
-{
-    (void)state;
-    stair_context_destroy(&context);
-    return 0;
-}
 
 static void devices_have_names(void **state)
 {
@@ -69,7 +54,7 @@ static void runs_ask_their_backend(void **state)
     how.alpha = 1;
     how.max_iterations = 3;
     how.test = 64;
-    assert_int_equal(stair_model_create(context, "attention:layers=1", &model), STAIR_OK);
+    model = model_of("attention:layers=1");
     assert_int_equal(stair_context_set_threads(context, 2), STAIR_OK);
     for (int k = 0; k < 3; k++) {
         stair_gamp_result *result;

@@ -2,23 +2,10 @@
  * and a failure to find it is not kept as an answer. */
 #include "failing_memory.h"
 
+#include "fixture.h"
+
 #include "core/parallel.h"
 #include "model/structure.h"
-
-static stair_context *context;
-
-static int open_context(void **state)
-{
-    (void)state;
-    return stair_context_create(&context) != STAIR_OK;
-}
-
-static int close_context(void **state)
-{
-    (void)state;
-    stair_context_destroy(&context);
-    return 0;
-}
 
 static void forms_of_attention_and_squares(void **state)
 {
