@@ -48,8 +48,41 @@ static void asymptotics_are_those_of_the_same_link(void **state)
     channel_case_close(&built_in);
 }
 
+static void agreement(void *user, const double *z, double *y)
+{
+    (void)user;
+    y[0] = tanh(2 * z[0] * z[1]);
+}
+
+/* Two equal eigenvalues, and posteriors that are symmetric up to the noise of their quadrature: neither may
+ * make a coarse threshold lie.  1.937166 by 200 x 200 Gauss-Hermite nodes. */
+static void equal_eigenvalues_at_coarse_precision(void **state)
+{
+    const stair_link link = {
+        .name = "agreement", .tokens = 1, .indices = 2, .outputs = 1, .noise = 0.3, .function = agreement};
+    stair_context *context;
+    stair_model *model;
+    (void)state;
+    assert_int_equal(stair_context_create(&context), STAIR_OK);
+    assert_int_equal(stair_model_from_link(context, &link, &model), STAIR_OK);
+    for (uint64_t seed = 1; seed <= 8; seed++) {
+        stair_asymptotics_options o = stair_asymptotics_defaults();
+        stair_step step;
+        int count;
+        o.precision = 2e-2;
+        o.seed = seed;
+        stair_status status = stair_threshold(context, model, &o, 1, 1, &step, &count);
+        assert_true(status == STAIR_OK || status == STAIR_NOT_CONVERGED);
+        assert_close(step.alpha, 1.937166, 3 * step.error);
+        assert_true(step.error < 0.05);
+    }
+    stair_model_destroy(&model);
+    stair_context_destroy(&context);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(asymptotics_are_those_of_the_same_link)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(asymptotics_are_those_of_the_same_link),
+                                       cmocka_unit_test(equal_eigenvalues_at_coarse_precision)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
