@@ -14,11 +14,11 @@ static stair_status open_predictions(cli_request *request, cli_report **report)
     static cli_column c[P_FIXED];
     int k = stair_model_describe(request->model).label_size;
     c[P_SAMPLE] = column_int("sample", "sample");
-    c[P_MEAN] = column_line("mean", "|mean|", k);
+    c[P_MEAN] = column_array("mean", "|mean|", k);
     c[P_MEAN].digits = 5; /* significant */
-    c[P_DEVIATION] = column_line("deviation", "|deviation|", k);
+    c[P_DEVIATION] = column_array("deviation", "|deviation|", k);
     c[P_DEVIATION].digits = 3;
-    c[P_PLUGIN] = column_line("plugin", NULL, k);
+    c[P_PLUGIN] = column_array("plugin", NULL, k);
     return report_open(request, c, P_FIXED, report);
 }
 
