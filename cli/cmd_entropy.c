@@ -171,10 +171,9 @@ const cli_command command_entropy = {
     .summary = "Free entropy at its extrema, the Bayes-optimal overlap, and hard phases",
     .details =
         "`entropy` is S - S(0) at the fixed points from no knowledge, from full knowledge and from overlaps\n"
-        "0.3 and 0.7; the Bayes-optimal overlap is where S is largest (by more than three errors), and "
-        "learning\n"
-        "is hard where message passing stays at another.  The table has S there.  S of perfect recovery "
-        "without noise is infinite, null in JSON.\n"
+        "0.3 and 0.7; the Bayes-optimal overlap bayes_Q is where S is largest (by more than three errors),\n"
+        "and learning is hard where message passing stays at another, amp_Q.  The table has S at bayes_Q.\n"
+        "S of perfect recovery without noise is infinite, null in JSON.\n"
         "information_threshold and algorithmic_threshold (below the table, and in the data): the two\n"
         "values of the list between which something can first be known, and first be found by message\n"
         "passing.\n",

@@ -253,9 +253,9 @@ const cli_command command_train = {
     .details =
         "One row for each snapshot of each run: losses and accuracies where an epoch ends, and for every\n"
         "layer the similarity of w^T w to its final value.  --save keeps the weights as NPZ; with\n"
-        "--weights they are not trained again but measured on --data, or used to --predict.  With --out FILE "
-        "the\n"
-        "state is kept in FILE.state.* until the results are written; --resume goes on from there.\n",
+        "--weights they are not trained again but measured on --data, or used to --predict.\n"
+        "With --out FILE the state is kept in FILE.state.* until the results are written; --resume goes on\n"
+        "from there.\n",
     .examples = "stair train --data data/questions.label --vocab data/vocab.txt --rate 1e-3 --epochs 20\n"
                 "stair train --data trec.label --vocab vocab.txt --seeds 4 --records 10 --out run.csv\n"
                 "stair train --weights w.npz --vocab vocab.txt --predict new.txt\n",

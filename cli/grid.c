@@ -156,7 +156,7 @@ static cli_column key_column(const cli_grid *grid, const char *key)
     char value[SPEC_MOST];
     double number;
     bool numbers = true;
-    cli_column column = {.name = key, .heading = key, .key = key, .width = 1};
+    cli_column column = {.name = key, .heading = key, .key = key, .width = 1, .given = true};
     for (size_t m = 0; m < grid->models; m++) {
         spec_value(grid->specs[m], key, value);
         numbers &= stair_parse_double(value, &number);

@@ -8,7 +8,7 @@
 #include "text_sink.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
+#include <string.h>
 
 static void write_text(FILE *file, const char *text)
 {
@@ -28,17 +28,20 @@ static stair_status begin(cli_report *report, cli_sink *sink)
     return STAIR_OK;
 }
 
-static void write_real(FILE *file, double value)
+/* With a point: readers that guess types take a column of whole numbers for integers, which have no way to be
+ * missing.  What the user gave is written as it was given. */
+static void write_real(FILE *file, const cli_column *column, double value)
 {
     char text[NUMBER_MOST];
-    fputs(number_text(value, text), file);
+    number_text(value, text);
+    fprintf(file, "%s%s", text, column->given || strpbrk(text, ".en") ? "" : ".0");
 }
 
 static void write_whole(FILE *file, const cli_column *column, const cli_cell *value)
 {
     switch (column->kind) {
     case CELL_REAL:
-        write_real(file, value->real);
+        write_real(file, column, value->real);
         return;
     case CELL_INT:
         fprintf(file, "%" PRId64, value->integer);
@@ -63,7 +66,7 @@ static stair_status row(cli_report *report, cli_sink *sink, const cli_cell *cell
         if (entry->whole)
             write_whole(sink->file, &report->columns[entry->column], &cells[entry->column]);
         else if (entry_value(report, entry, cells, &value))
-            write_real(sink->file, value);
+            write_real(sink->file, &report->columns[entry->column], value);
     }
     putc('\n', sink->file);
     return STAIR_OK;
