@@ -1,7 +1,9 @@
 /* 15 digits tell all decimals of 15 digits apart, so %.15g is the shortest text wherever it reads back; where
- * it does not, the nearest decimal of 16 digits is tried, and 17 always do. */
+ * it does not, the nearest decimal of 16 digits is tried, and 17 always do.  Below DBL_MIN there are fewer.
+ */
 #include "number.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +14,7 @@
 const char *number_text(double value, char *text)
 {
     if (!isfinite(value)) return strcpy(text, isnan(value) ? "nan" : value > 0 ? "inf" : "-inf");
-    for (int digits = SURE_DIGITS; digits <= 17; digits++) {
+    for (int digits = fabs(value) < DBL_MIN ? 1 : SURE_DIGITS; digits <= 17; digits++) {
         snprintf(text, NUMBER_MOST, "%.*g", digits, value);
         if (strtod(text, NULL) == value) break;
     }

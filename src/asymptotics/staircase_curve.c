@@ -13,7 +13,7 @@
 #define AFTER_PERFECT 1.15 /* the last point, in units of alpha of perfect recovery, */
 #define AFTER_WEAK    1.6  /* and of the last step where that is not reached or not known */
 #define CROWDED       1.5  /* power of the way from step to step: the curve is steep where it leaves one */
-#define STEPS_SHARE   0.3  /* of the progress */
+#define STEPS_SHARE   0.4  /* of the progress */
 #define MOST_BETWEEN  100000
 
 typedef struct {
