@@ -16,10 +16,15 @@
 #include "core/context.h"
 #include "core/isa.h"
 
-#define STICK   1024 /* exps per measurement: fits the first cache */
-#define CHUNK   32   /* samples between two readings */
-#define REPEATS 3
-#define VERIFY  48 /* points checked */
+enum { STICK = 1024 }; /* exps per measurement: their arrays fit the first cache */
+
+static const struct {
+    int stick_tries;   /* of the measuring stick, the fastest of which counts, */
+    int stick_repeats; /* each so many times the whole array */
+    size_t samples;    /* between two readings of it */
+    int repeats;       /* of all points; the first builds tables and does not count */
+    size_t verified;   /* points that are checked */
+} tuning = {.stick_tries = 3, .stick_repeats = 20, .samples = 32, .repeats = 3, .verified = 48};
 
 STAIR_HOT_TABLE(void, stair_bench_exp, (int n, const double *x, double *y));
 
@@ -42,10 +47,10 @@ static double measure_stick(void)
 {
     double x[STICK], y[STICK], best = INFINITY;
     for (int i = 0; i < STICK; i++) x[i] = -20.0 * i / STICK;
-    for (int k = 0; k < 3; k++) {
+    for (int k = 0; k < tuning.stick_tries; k++) {
         double start = stair_thread_seconds();
-        for (int r = 0; r < 20; r++) stair_bench_exp_table[stair_isa()](STICK, x, y);
-        best = fmin(best, (stair_thread_seconds() - start) / (20.0 * STICK));
+        for (int r = 0; r < tuning.stick_repeats; r++) stair_bench_exp_table[stair_isa()](STICK, x, y);
+        best = fmin(best, (stair_thread_seconds() - start) / ((double)tuning.stick_repeats * STICK));
     }
     return best;
 }
@@ -105,7 +110,8 @@ static double relative_gap(size_t n, const double *a, const double *b)
 /* Worst error of the first points against the finer rule, and whether the reported ones bound it. */
 static stair_status verify(stair_context *context, const bench_case *c, bench_data *d, stair_bench_row *row)
 {
-    size_t n = d->n < VERIFY ? d->n : VERIFY, size = (size_t)(d->info.indices * d->info.tokens);
+    size_t n = d->n < tuning.verified ? d->n : tuning.verified,
+           size = (size_t)(d->info.indices * d->info.tokens);
     stair_channel_options options = stair_channel_defaults();
     double *memory = calloc(n * (2 + size + size * size), sizeof(double));
     if (!memory) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
@@ -138,8 +144,8 @@ static stair_status time_points(stair_context *context, const bench_case *c, ben
            cov = (size_t)(d->info.indices * d->info.indices);
     options.precision = c->precision;
     *cost = 0;
-    for (size_t i = 0; i < d->n; i += CHUNK) {
-        size_t n = d->n - i < CHUNK ? d->n - i : CHUNK;
+    for (size_t i = 0; i < d->n; i += tuning.samples) {
+        size_t n = d->n - i < tuning.samples ? d->n - i : tuning.samples;
         stair_channel_result part = {.logz = d->logz + i,
                                      .g = d->g + i * size,
                                      .dg = d->dg + i * size * size,
@@ -167,7 +173,7 @@ static stair_status run_case(stair_context *context, const bench_case *c, size_t
     snprintf(row->model, sizeof row->model, "%s", c->model);
     stair_status status = prepare(context, c, points, &d);
     double best = INFINITY, cost;
-    for (int r = 0; r < REPEATS && status == STAIR_OK; r++) {
+    for (int r = 0; r < tuning.repeats && status == STAIR_OK; r++) {
         status = time_points(context, c, &d, &cost);
         if (r) best = fmin(best, cost); /* the first one builds tables */
     }

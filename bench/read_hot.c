@@ -8,16 +8,16 @@ float STAIR_HOT(stair_bench_read)(size_t count, const float *x);
 
 float STAIR_HOT(stair_bench_read)(size_t count, const float *x)
 {
-    enum { EACH = 2 * LANES, CHAINS = 8 };
+    enum { FLOATS = 2 * LANES, CHAINS = 8 }; /* sums that do not wait for each other */
     floats sum[CHAINS] = {{0}};
     float total = 0;
-    for (size_t i = 0; i + CHAINS * EACH <= count; i += CHAINS * EACH)
+    for (size_t i = 0; i + CHAINS * FLOATS <= count; i += CHAINS * FLOATS)
         for (int k = 0; k < CHAINS; k++) {
             floats v;
-            memcpy(&v, x + i + (size_t)(k * EACH), sizeof v);
+            memcpy(&v, x + i + (size_t)(k * FLOATS), sizeof v);
             sum[k] += v;
         }
     for (int k = 0; k < CHAINS; k++)
-        for (int i = 0; i < EACH; i++) total += sum[k][i];
+        for (int i = 0; i < FLOATS; i++) total += sum[k][i];
     return total;
 }

@@ -47,13 +47,14 @@ static const curve_case curves[] = {
 static stair_status time_case(stair_context *context, const staircase_case *c, stair_staircase_row *row)
 {
     stair_model *model;
-    stair_step steps[16];
+    enum { STEPS = 16 };
+    stair_step steps[STEPS];
     int count = 0;
     stair_asymptotics_options how = stair_asymptotics_defaults();
     how.precision = c->precision;
     STAIR_TRY(stair_model_create(context, c->model, &model));
     double start = stair_seconds();
-    stair_status status = stair_threshold(context, model, &how, c->steps, 16, steps, &count);
+    stair_status status = stair_threshold(context, model, &how, c->steps, STEPS, steps, &count);
     *row = (stair_staircase_row){
         .precision = c->precision, .steps = count, .limit = c->limit, .seconds = stair_seconds() - start};
     snprintf(row->model, sizeof row->model, "%s", c->model);

@@ -18,7 +18,7 @@ static stair_status check_shape(cli_request *request, int dim, const stair_npy *
     bool flat = m == 1 && h->rank == 2;
     char shape[200], wanted[64];
     uint64_t d = h->rank >= 2 ? h->shape[h->rank - 1] : 0;
-    if ((flat || (h->rank == 3 && h->shape[1] == m)) && d >= 1 && d <= 1 << 24 &&
+    if ((flat || (h->rank == 3 && h->shape[1] == m)) && d >= 1 && d <= STAIR_MOST_DATA_DIM &&
         (!dim || d == (uint64_t)dim))
         return STAIR_OK;
     if (dim)

@@ -99,6 +99,50 @@ static inline void channel_case_evaluate(channel_case *c, double precision, cons
         fail_msg("%s", stair_context_message(c->context));
 }
 
+/* sum_k cotangent_k y_k, y the plain output */
+static inline double channel_case_weighed(const channel_case *c, const double *z, const double *cotangent)
+{
+    double label[64], sum = 0;
+    assert_int_equal(stair_model_forward(c->context, c->model, 1, z, label), STAIR_OK);
+    for (size_t k = 0; k < c->labels; k++)
+        sum += cotangent[k] * (c->info.label_is_log ? exp(label[k]) : label[k]);
+    return sum;
+}
+
+/* Its derivative in z_k, by central differences of order four. */
+static inline double channel_case_slope(const channel_case *c, double *z, size_t k, const double *cotangent)
+{
+    double at = z[k], part[2];
+    for (int level = 0; level < 2; level++) {
+        double h = 1e-3 / (level + 1), sum = 0;
+        for (int sign = -1; sign <= 1; sign += 2) {
+            z[k] = at + sign * h;
+            sum += sign * channel_case_weighed(c, z, cotangent);
+        }
+        part[level] = sum / (2 * h);
+    }
+    z[k] = at;
+    return (4 * part[1] - part[0]) / 3;
+}
+
+/* The identities of the channel on `points` points, none of which may fail; how many they are. */
+static inline int channel_case_diagnose(const channel_case *c, int points, double precision, int most,
+                                        stair_identity *rows)
+{
+    stair_diagnose_options o = stair_diagnose_defaults();
+    int count;
+    o.points = points;
+    o.precision = precision;
+    o.cov_low = 0.1;
+    if (stair_diagnose(c->context, c->model, &o, most, rows, &count) != STAIR_OK)
+        fail_msg("%s: %s", stair_model_spec(c->model), stair_context_message(c->context));
+    for (int i = 0; i < count; i++)
+        if (rows[i].verdict == STAIR_FAILS)
+            fail_msg("%s: %s: %.3g, allowed %.3g", stair_model_spec(c->model), rows[i].name,
+                     rows[i].violation, rows[i].tolerance);
+    return count;
+}
+
 /* |a - b| / |b| */
 static inline double channel_case_gap(size_t n, const double *a, const double *b)
 {

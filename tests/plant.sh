@@ -132,7 +132,7 @@ honest=test_asymptotics_honest
 plant 'few replicates counted like many'         src/core/stats.c 's|return n > 1 ? stair_student(n) \* sqrt|return n > 1 ? sqrt|' test_stats
 plant 'rounding that counts as a control'        src/average/controls.c 's|tuning.least_spread \* tuning.least_spread|1e-60|' test_stats
 plant 'a curve that trusts its last node beyond it' src/asymptotics/curve.c 's|return 2 \* x / end_of(c) - 1;|return 2 * fmin(x, c->x_to) / c->x_to - 1;|; s|furthest = 0.05|furthest = 0.5|' "$honest curve_beyond_its_last_node"
-plant 'Newton on a grid, and nothing left of it'   src/asymptotics/solve.c 's|linear = 1.0|linear = 100.0|; s|point->doubt = (outer->random|point->doubt = 0 * (outer->random|; s|(log(point->alpha / evaluated)) + point->residual;|(log(point->alpha / evaluated));|' "$honest curve_beyond_its_last_node"
+plant 'Newton on a grid, and nothing left of it'   src/asymptotics/solve.c 's|linear = 1.0|linear = 100.0|; s|point->doubt = (average->random|point->doubt = 0 * (average->random|; s|^ *point->residual;$|0;|' "$honest curve_beyond_its_last_node"
 plant 'a curve that leaves out what folds'       src/asymptotics/curve.c 's|if (scale < -tuning.doubt \* node\[i\].error) return false;||' "$honest no_curve_over_a_jump"
 plant 'the top of a fold where the walk saw it'  src/asymptotics/staircase.c 's|for (int k = 0, more = 0; k < tuning.attempts; k++) {|found = true; *error = 1e-5; for (int k = 0, more = 0; k < 0; k++) {|' "$honest no_curve_over_a_jump"
 plant 'only one side of a jump'                  src/asymptotics/evolve.c 's|if (alpha <= limit.alpha) return STAIR_OK;|if (alpha > 0) return STAIR_OK;|' "$honest either_side_of_a_jump"

@@ -40,6 +40,8 @@ typedef struct {
     double alpha, alpha_error, alpha_by_replicate[STAIR_MOST_REPLICATES];
     double q[STAIR_SQUARE], q_error[STAIR_SQUARE]; /* (P, P) */
     stair_leading leading;                         /* of F on what is not learned */
+    bool drifts;                /* f does not vanish there: more is learned at any alpha > 0, */
+    double drift[STAIR_SQUARE]; /* along the range of this, (P, P) */
     int steps;
     double residual;
     stair_stop stop;
@@ -67,7 +69,10 @@ stair_status stair_branch_at_mean(stair_branch *b, double v, bool fine, stair_br
  * bias, from `error` to `wanted`.  False where it is good enough already, or cannot be bettered. */
 bool stair_branch_sharpen(stair_branch *b, const stair_branch_point *point, double error, double wanted);
 
-/* Only the operator at Q = 0: on a grid of labels where that fits, else by sampling. */
+/* Whether symmetries leave room for a drift of what is not learned. */
+bool stair_branch_may_drift(const stair_branch *b);
+
+/* Only the operator and the drift at Q = 0: on a grid of labels where that fits, else by sampling. */
 stair_status stair_branch_at_zero(stair_branch *b, double precision, stair_branch_point *point);
 
 #endif

@@ -37,6 +37,7 @@ static const struct {
     double close_enough; /* times what is wanted is near enough where it takes more samples */
     double node_share;   /* error of a node, relative to the error wanted of the fit */
     int more_nodes;      /* one after the other where the fit is worst, until it is good */
+    double least_change; /* of an overlap along a branch, for how well its nodes have to be known */
     double last_rest;    /* v of the last node before perfect recovery, in units of the precision, */
     double furthest;     /* and at most that: beyond it the branch is a guess */
     double no_rest;      /* v, in units of the precision, beyond which no node is put in later */
@@ -53,6 +54,7 @@ static const struct {
             .close_enough = 1.15,
             .node_share = 0.9,
             .more_nodes = 4,
+            .least_change = 0.1,
             .last_rest = 3.0,
             .furthest = 0.05,
             .no_rest = 0.5,
@@ -306,6 +308,7 @@ typedef struct {
     stair_curve *curve;
     stair_mark *marks;
     stair_branch_point *point;
+    curve_node *node; /* (MOST_NODES + 2), of the branch at hand */
 } curve_job;
 
 static void end_node(const curve_branch *c, int p, const stair_step *step, const double *q, curve_node *node)
@@ -335,6 +338,78 @@ static stair_status last_mean(curve_job *job, curve_branch *c, stair_branch *b, 
     return STAIR_OK;
 }
 
+/* Where the nodes of branch k go, and how well each is to be known. */
+typedef struct {
+    bool last;     /* the branch ends in perfect recovery, or nowhere */
+    bool cheap;    /* nodes cost little: nothing is known of the hidden row, and grids serve */
+    int inside;    /* nodes to begin with */
+    double first;  /* place of the first, in steps: noisy nodes stay away from the step, which is known */
+    double wanted; /* error of their alpha */
+    double nearest, furthest; /* x of the first, and beyond which none goes */
+} node_plan;
+
+/* Largest change of an overlap along branch k, per alpha. */
+static double steepness(const curve_job *job, int k, bool last)
+{
+    const stair_curve *curve = job->curve;
+    const curve_branch *c = &curve->branches[k];
+    int p = curve->p;
+    double next = !last ? curve->steps[k + 1].alpha : c->limit > 0 ? c->limit : job->most_alpha;
+    double most = 0;
+    for (int i = 0; i < p; i++)
+        most = fmax(most, (last ? 1 : job->marks[k + 1].q[i * (p + 1)]) - job->marks[k].q[i * (p + 1)]);
+    return fmax(tuning.least_change, most) / fabs(next - curve->steps[k].alpha);
+}
+
+static node_plan plan_nodes(const curve_job *job, int k, bool last, double end)
+{
+    const curve_branch *c = &job->curve->branches[k];
+    const stair_branch *b = &job->marks[k].branch;
+    const stair_asymptotics_options *o = job->options;
+    const stair_average_rule *rule = stair_average_rule_for(b->structure, &b->fine, job->marks[k].q);
+    bool grids = rule && rule->refines && !rule->random(b->structure);
+    int part = (int)ceil(tuning.noisy_nodes * c->x_to / M_PI_2);
+    node_plan plan = {.last = last, .cheap = grids && k == 0, .first = grids ? 1 : 1.5};
+    if (plan.cheap) plan.first = 0.5;
+    plan.inside = plan.cheap                   ? MOST_NODES - tuning.more_nodes
+                  : part > tuning.fewest_nodes ? part
+                                               : tuning.fewest_nodes;
+    plan.wanted = o->points ? INFINITY : tuning.node_share * o->precision / steepness(job, k, last);
+    plan.nearest = c->x_to * plan.first / (plan.inside + plan.first);
+    plan.furthest = place_of(c, fmin(end, tuning.no_rest * o->precision));
+    return plan;
+}
+
+/* x of node i of those to begin with. */
+static double planned_place(const curve_branch *c, const node_plan *plan, int i)
+{
+    double at = i + plan->first;
+    return c->x_to * (plan->cheap ? 0.5 * (1 - cos(M_PI * at / plan->inside))
+                                  : at / (plan->inside + plan->first - (plan->last ? 1 : 0)));
+}
+
+/* Solves the nodes one by one and fits; more of them where the fit is worst, until it is good enough. */
+static stair_status solve_nodes(curve_job *job, int k, const node_plan *plan, int count, bool *good)
+{
+    curve_branch *c = &job->curve->branches[k];
+    const stair_asymptotics_options *o = job->options;
+    double x = 0;
+    *good = false;
+    for (int i = 0; i < plan->inside + tuning.more_nodes; i++) {
+        uint64_t seed = o->seed + 7919 * (uint64_t)(16 * k + i + 1);
+        if (i < plan->inside)
+            x = planned_place(c, plan, i);
+        else if (!*good || o->points ||
+                 worst_error(c, job->curve->p, plan->nearest, job->most_alpha, &x) <= o->precision)
+            break;
+        x = fmin(x, plan->furthest);
+        STAIR_TRY(solve_node(&job->marks[k].branch, c, mean_at(c, x), plan->wanted, seed, job->point,
+                             &job->node[count++]));
+        if (i >= plan->inside - 1) *good = fit_branch(c, count, job->node);
+    }
+    return STAIR_OK;
+}
+
 /* Branch k, from its step to the next one or to the end. */
 static stair_status make_branch(curve_job *job, int k)
 {
@@ -343,54 +418,21 @@ static stair_status make_branch(curve_job *job, int k)
     stair_branch *b = &job->marks[k].branch;
     int p = curve->p, count = 0;
     double end;
-    curve_node node[MOST_NODES + 2];
-    bool last = k + 1 == curve->step_count || !isfinite(curve->steps[k + 1].alpha);
+    bool last = k + 1 == curve->step_count || !isfinite(curve->steps[k + 1].alpha), good;
     c->learned = b->learned;
     memcpy(c->axes, b->axes, sizeof c->axes);
-    double start = c->start = job->marks[k].v;
-    end_node(c, p, &curve->steps[k], job->marks[k].q, &node[count++]);
+    c->start = job->marks[k].v;
+    end_node(c, p, &curve->steps[k], job->marks[k].q, &job->node[count++]);
     if (last) {
-        STAIR_TRY(last_mean(job, c, b, start, &end));
+        STAIR_TRY(last_mean(job, c, b, c->start, &end));
     } else {
-        end_node(c, p, &curve->steps[k + 1], job->marks[k + 1].q, &node[count++]);
-        end = node[1].v;
+        end_node(c, p, &curve->steps[k + 1], job->marks[k + 1].q, &job->node[count++]);
+        end = job->node[1].v;
     }
     c->x_to = place_of(c, end);
-    if (!b->kernel)
-        b->fine.widening =
-            fmin(b->fine.widening, tuning.widening); /* only the operator has tails that need more */
-    const stair_average_rule *rule = stair_average_rule_for(b->structure, &b->fine, job->marks[k].q);
-    bool grids = rule && rule->refines && !rule->random(b->structure);
-    bool cheap = grids && k == 0; /* nothing is known of the hidden row */
-    int part = (int)ceil(tuning.noisy_nodes * c->x_to / M_PI_2), inside = cheap ? MOST_NODES - 4
-                                                                          : part > tuning.fewest_nodes
-                                                                              ? part
-                                                                              : tuning.fewest_nodes;
-    double first = cheap   ? 0.5
-                   : grids ? 1
-                           : 1.5; /* where nodes are noisy they stay away from the step, which is known */
-    double next = !last ? curve->steps[k + 1].alpha : c->limit > 0 ? c->limit : job->most_alpha;
-    double most = 0; /* change of an overlap */
-    for (int i = 0; i < p; i++)
-        most = fmax(most, (last ? 1 : job->marks[k + 1].q[i * (p + 1)]) - job->marks[k].q[i * (p + 1)]);
-    double slope = fmax(0.1, most) / fabs(next - curve->steps[k].alpha);
-    double wanted = job->options->points ? INFINITY : tuning.node_share * job->options->precision / slope;
-    bool good = false;
-    double x = 0, nearest = c->x_to * first / (inside + first),
-           furthest = place_of(c, fmin(end, tuning.no_rest * job->options->precision));
-    for (int i = 0; i < inside + tuning.more_nodes; i++) {
-        double share = cheap ? 0.5 * (1 - cos(M_PI * (i + first) / inside))
-                             : (i + first) / (inside + first - (last ? 1 : 0));
-        uint64_t seed = job->options->seed + 7919 * (uint64_t)(16 * k + i + 1);
-        if (i < inside)
-            x = c->x_to * share;
-        else if (!good || job->options->points ||
-                 worst_error(c, p, nearest, job->most_alpha, &x) <= job->options->precision)
-            break;
-        x = fmin(x, furthest);
-        STAIR_TRY(solve_node(b, c, mean_at(c, x), wanted, seed, job->point, &node[count++]));
-        if (i >= inside - 1) good = fit_branch(c, count, node);
-    }
+    if (!b->kernel) b->fine.widening = fmin(b->fine.widening, tuning.widening);
+    node_plan plan = plan_nodes(job, k, last, end);
+    STAIR_TRY(solve_nodes(job, k, &plan, count, &good));
     c->from = curve->steps[k].alpha;
     c->to = !last ? curve->steps[k + 1].alpha : c->limit > 0 ? c->limit : alpha_at(c, c->x_to);
     return good ? STAIR_OK
@@ -403,6 +445,8 @@ static stair_status make(curve_job *job)
     for (int k = 0; k < curve->step_count && curve->steps[k].alpha < job->most_alpha; k++) {
         if (curve->steps[k].jump)
             return stair_fail(job->context, STAIR_UNSUPPORTED, "step %d is a jump", k + 1);
+        if (curve->steps[k].alpha == 0)
+            return stair_fail(job->context, STAIR_UNSUPPORTED, "something is learned at any alpha");
         curve->branch_count++;
     }
     curve->branches =
@@ -420,8 +464,9 @@ stair_status stair_curve_from_steps(stair_context *context, const stair_model *m
         .context = context, .model = model, .options = options, .most_alpha = most_alpha, .marks = marks};
     *curve = job.curve = calloc(1, sizeof **curve);
     job.point = malloc(sizeof *job.point);
+    job.node = malloc((MOST_NODES + 2) * sizeof *job.node);
     stair_status status =
-        *curve && job.point ? STAIR_OK : stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+        *curve && job.point && job.node ? STAIR_OK : stair_fail(context, STAIR_NO_MEMORY, "out of memory");
     if (status == STAIR_OK) {
         job.curve->p = model->info.indices;
         job.curve->step_count = count;
@@ -430,6 +475,7 @@ stair_status stair_curve_from_steps(stair_context *context, const stair_model *m
     }
     if (status == STAIR_OK) status = make(&job);
     free(job.point);
+    free(job.node);
     if (status != STAIR_OK) stair_curve_destroy(curve);
     return status;
 }

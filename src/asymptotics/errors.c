@@ -13,24 +13,14 @@
 
 #include "asymptotics/prediction.h"
 #include "average/average.h"
-#include "core/matrix.h"
-#include "core/parallel.h"
 #include "core/qmc.h"
+#include "core/reduce.h"
 #include "core/rng.h"
+#include "core/spectral.h"
 
-#define POINTS 8192 /* of one replicate */
-
-static void root(int n, const double *a, double *out)
-{
-    double values[STAIR_MAX_INDICES], vectors[STAIR_SQUARE];
-    stair_matrix_eigen(n, a, values, vectors);
-    for (int i = 0; i < n; i++)
-        for (int j = 0; j < n; j++) {
-            out[i * n + j] = 0;
-            for (int k = 0; k < n; k++)
-                out[i * n + j] += vectors[i * n + k] * sqrt(fmax(0, values[k])) * vectors[j * n + k];
-        }
-}
+static const struct {
+    uint64_t points; /* of one replicate */
+} tuning = {.points = 8192};
 
 static void one_point(const stair_model *model, const double *root_q, const double *root_v,
                       const double *normals, double *bayes, double *plugin)
@@ -51,41 +41,46 @@ static void one_point(const stair_model *model, const double *root_q, const doub
 typedef struct {
     const stair_model *model;
     uint64_t seed;
+    int replicates;
     double root_q[STAIR_SQUARE], root_v[STAIR_SQUARE];
-    double bayes[STAIR_MOST_REPLICATES], plugin[STAIR_MOST_REPLICATES];
+    double bayes[STAIR_MOST_REPLICATES], plugin[STAIR_MOST_REPLICATES]; /* by replicate, for their spread */
 } errors_job;
 
-static stair_status one_replicate(void *user, size_t r, int thread, stair_context *local)
+/* out (2): both errors of replicate r, as parts of the mean. */
+static stair_status one_replicate(void *user, size_t r, int thread, stair_context *local, double *out)
 {
     errors_job *job = user;
     int size = job->model->info.indices * job->model->info.tokens;
     double shift[3 * STAIR_MAX_CELLS], u[3 * STAIR_MAX_CELLS];
     (void)thread, (void)local;
+    job->bayes[r] = job->plugin[r] = 0;
     stair_rng_uniforms(job->seed + 1, STAIR_RNG_SHIFT, (uint64_t)r, 3 * size, shift);
-    for (uint64_t i = 0; i < POINTS; i++) {
-        (job->model->ops->even ? stair_qmc_even_point : stair_qmc_point)(3 * size, POINTS, i, shift, u);
+    for (uint64_t i = 0; i < tuning.points; i++) {
+        (job->model->ops->even ? stair_qmc_even_point : stair_qmc_point)(3 * size, tuning.points, i, shift,
+                                                                         u);
         for (int k = 0; k < 3 * size; k++) u[k] = stair_qmc_normal(u[k]);
         one_point(job->model, job->root_q, job->root_v, u, &job->bayes[r], &job->plugin[r]);
     }
-    job->bayes[r] /= POINTS;
-    job->plugin[r] /= POINTS;
+    job->bayes[r] /= (double)tuning.points;
+    job->plugin[r] /= (double)tuning.points;
+    out[0] = job->bayes[r] / job->replicates;
+    out[1] = job->plugin[r] / job->replicates;
     return STAIR_OK;
 }
 
 /* Means over replicates of what is at overlap q (P, P); by replicate in the job. */
-static stair_status evaluate(stair_context *context, errors_job *job, int n, const double *q, double *bayes,
+static stair_status evaluate(stair_context *context, errors_job *job, const double *q, double *bayes,
                              double *plugin)
 {
     int p = job->model->info.indices;
-    double rest[STAIR_SQUARE];
+    stair_sum sum = {.parts = (size_t)job->replicates, .size = 2};
+    double rest[STAIR_SQUARE], mean[2];
     for (int i = 0; i < p * p; i++) rest[i] = (i % (p + 1) == 0 ? 1 + job->model->info.prenoise : 0) - q[i];
-    root(p, q, job->root_q);
-    root(p, rest, job->root_v);
-    memset(job->bayes, 0, sizeof job->bayes);
-    memset(job->plugin, 0, sizeof job->plugin);
-    STAIR_TRY(stair_parallel(context, (size_t)n, one_replicate, job));
-    stair_prediction_average(n, job->bayes, bayes, NULL);
-    stair_prediction_average(n, job->plugin, plugin, NULL);
+    stair_spectral_map(p, q, stair_shifted_root, 0, job->root_q);
+    stair_spectral_map(p, rest, stair_shifted_root, 0, job->root_v);
+    STAIR_TRY(stair_sum_blocks(context, &sum, one_replicate, job, NULL, mean));
+    *bayes = mean[0];
+    *plugin = mean[1];
     return STAIR_OK;
 }
 
@@ -105,14 +100,14 @@ static void move_overlap(int p, const double *q, const double *q_error, double *
 }
 
 /* Adds what the error of q does to the errors; the same random numbers at both places. */
-static stair_status add_error_of_overlap(stair_context *context, errors_job *job, int n, const double *q,
+static stair_status add_error_of_overlap(stair_context *context, errors_job *job, const double *q,
                                          const double *q_error, stair_errors *errors)
 {
     int p = job->model->info.indices;
     double moved[STAIR_SQUARE], bayes, plugin, norm = 0;
     move_overlap(p, q, q_error, moved);
     for (int i = 0; i < p * p; i++) norm += moved[i] * moved[i];
-    STAIR_TRY(evaluate(context, job, n, moved, &bayes, &plugin));
+    STAIR_TRY(evaluate(context, job, moved, &bayes, &plugin));
     errors->bayes_error = hypot(errors->bayes_error, bayes - errors->bayes);
     errors->plugin_error = hypot(errors->plugin_error, plugin - errors->plugin);
     errors->weights_error = fabs(1 - norm / p - errors->weights);
@@ -129,15 +124,16 @@ stair_status stair_errors_at(stair_context *context, const stair_model *model,
     if (!job) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
     job->model = model;
     job->seed = options->seed;
+    job->replicates = n;
     for (int i = 0; i < p * p; i++) {
         norm += q[i] * q[i];
         if (q_error) most = fmax(most, q_error[i]);
     }
     *errors = (stair_errors){.weights = 1 - norm / p};
-    stair_status status = evaluate(context, job, n, q, &errors->bayes, &errors->plugin);
+    stair_status status = evaluate(context, job, q, &errors->bayes, &errors->plugin);
     errors->bayes_error = stair_replicate_error(n, job->bayes);
     errors->plugin_error = stair_replicate_error(n, job->plugin);
-    if (status == STAIR_OK && most > 0) status = add_error_of_overlap(context, job, n, q, q_error, errors);
+    if (status == STAIR_OK && most > 0) status = add_error_of_overlap(context, job, q, q_error, errors);
     errors->gibbs = 2 * errors->bayes;
     errors->gibbs_error = 2 * errors->bayes_error;
     free(job);

@@ -75,6 +75,23 @@ static void never_settled(int p, stair_branch_point *point)
             point->q_error[i * (p + 1)] = fmax(point->q_error[i * (p + 1)], tuning.seed);
 }
 
+static bool is_unstable(double alpha, const stair_branch_point *point)
+{
+    return point->drifts || alpha * point->leading.value > 1;
+}
+
+/* A drift begins with what one step of state evolution makes of it; what grows from zero gets a seed. */
+static void learn_unstable(stair_branch *b, double alpha, const stair_branch_point *point)
+{
+    int p = b->model->info.indices;
+    double top = 0;
+    for (int i = 0; i < p && point->drifts; i++) top = fmax(top, alpha * point->drift[i * (p + 1)]);
+    if (point->drifts)
+        stair_branch_learn(b, point->drift, top / (1 + top));
+    else
+        stair_branch_learn(b, point->leading.x, tuning.seed);
+}
+
 /* Learns until nothing more is unstable, or what is was let go already: the rules for zero and for small
  * overlaps have different errors and need not agree right at a step. */
 static stair_status climb(stair_branch *b, double alpha, stair_branch_point *point)
@@ -95,7 +112,7 @@ static stair_status climb(stair_branch *b, double alpha, stair_branch_point *poi
             continue;
         }
         if (point->stop == STAIR_STOP_ITERATIONS) never_settled(p, point);
-        if (!b->kernel || point->stop == STAIR_STOP_ITERATIONS || !(alpha * point->leading.value > 1)) {
+        if (!b->kernel || point->stop == STAIR_STOP_ITERATIONS || !is_unstable(alpha, point)) {
             if (b->kernel) doubt_stability(p, alpha, point);
             break;
         }
@@ -105,7 +122,7 @@ static stair_status climb(stair_branch *b, double alpha, stair_branch_point *poi
         }
         grown = true;
         if (!b->learned) memcpy(first, point->leading.x, sizeof first);
-        stair_branch_learn(b, point->leading.x, tuning.seed);
+        learn_unstable(b, alpha, point);
         STAIR_TRY(stair_branch_at_alpha(b, alpha, point));
     }
     if (point->stop == STAIR_STOP_ZERO) blur(p, first, point);

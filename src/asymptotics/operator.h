@@ -6,9 +6,9 @@
 #include "model/symmetry.h"
 
 typedef struct {
-    double value, error;                             /* largest eigenvalue */
-    double by_replicate[STAIR_MOST_REPLICATES];      /* <X, F_r(X)> */
-    double x[STAIR_MAX_INDICES * STAIR_MAX_INDICES]; /* (P, P): X in the space of Q, trace 1, X >= 0 */
+    double value, error;                        /* largest eigenvalue */
+    double by_replicate[STAIR_MOST_REPLICATES]; /* <X, F_r(X)> */
+    double x[STAIR_SQUARE];                     /* (P, P): X in the space of Q, trace 1, X >= 0 */
 } stair_leading;
 
 /* basis (P, kernel) as given to stair_average_evaluate. */

@@ -91,6 +91,10 @@ stair_status stair_perfect_find(stair_context *context, const stair_structure *s
     if (structure->rank < 0)
         return stair_fail(context, STAIR_UNSUPPORTED, "perfect recovery of %d numbers",
                           structure->model->info.indices * structure->model->info.tokens);
+    if (structure->rank == 0) { /* labels that do not change with Z, but for jumps: never */
+        out->alpha = out->counting = INFINITY;
+        return STAIR_OK;
+    }
     STAIR_TRY(stair_linear_create(context, structure->model, structure->rank, &linear));
     find(&linear, &structure->symmetry, points, replicates, seed, out);
     stair_linear_destroy(&linear);

@@ -3,7 +3,7 @@
  * State evolution is followed from no knowledge (where message passing ends), from full knowledge and from
  * two overlaps between.  The Bayes-optimal overlap maximises the free entropy S(Q) over all fixed points;
  * where it is not the one from no knowledge, learning is possible but hard for message passing.  An entropy
- * that is larger by less than DOUBT errors does not count as larger. */
+ * that is larger by less than tuning.doubt errors does not count as larger. */
 #include "core/context.h"
 #include "model/model.h"
 
@@ -11,12 +11,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STARTS  STAIR_PHASE_STARTS
-#define NOTHING 1e-3 /* an overlap below this counts as none */
-#define DOUBT   3.0  /* errors by which the entropy of one fixed point has to exceed another's to say so */
-#define LOOK    1e-2 /* precision at which the starts between are first followed */
-#define SAME    4    /* errors, */
-#define CLOSE   3    /* or precisions, by which two fixed points may differ and be the same */
+#define STARTS STAIR_PHASE_STARTS
+
+static const struct {
+    double nothing;   /* an overlap below this counts as none */
+    double doubt;     /* errors by which the entropy of one fixed point has to exceed another's to say so */
+    double look;      /* precision at which the starts between are first followed */
+    int same;         /* errors, */
+    int close_enough; /* or precisions, by which two fixed points may differ and be the same */
+} tuning = {.nothing = 1e-3, .doubt = 3.0, .look = 1e-2, .same = 4, .close_enough = 3};
 
 static const double between[STARTS] = {0, 1, 0.3, 0.7};
 
@@ -49,7 +52,7 @@ static stair_status follow(phase_job *job, int s, double precision)
 {
     stair_asymptotics_options how = *job->options;
     stair_evolution result = {.q = job->q[s], .q_error = job->error[s]};
-    double from[STAIR_MAX_INDICES * STAIR_MAX_INDICES] = {0};
+    double from[STAIR_SQUARE] = {0};
     int p = job->model->info.indices;
     for (int i = 0; i < p; i++) from[i * (p + 1)] = between[s];
     how.precision = precision;
@@ -72,10 +75,10 @@ static stair_status find_all(phase_job *job, stair_phase *phase)
 {
     double wanted = job->options->precision;
     for (int s = 0; s < STARTS; s++) {
-        double precision = s > 1 ? fmax(LOOK, wanted) : wanted;
+        double precision = s > 1 ? fmax(tuning.look, wanted) : wanted;
         STAIR_TRY(follow(job, s, precision));
-        int same = job->same[s] =
-            known_as(job, s, fmax(SAME * most_of(job->cells, job->error[s]), CLOSE * precision));
+        int same = job->same[s] = known_as(
+            job, s, fmax(tuning.same * most_of(job->cells, job->error[s]), tuning.close_enough * precision));
         if (same == s && s > 1) STAIR_TRY(follow(job, s, wanted));
         if (same == s)
             STAIR_TRY(stair_entropy_at(job->context, job->model, job->options, job->alpha, job->q[s],
@@ -91,8 +94,8 @@ static int largest(const phase_job *job, const stair_phase *phase)
     int best = 0;
     for (int s = 1; s < STARTS; s++)
         if (job->same[s] == s &&
-            phase->entropy[s] >
-                phase->entropy[best] + DOUBT * hypot(phase->entropy_error[s], phase->entropy_error[best]))
+            phase->entropy[s] > phase->entropy[best] +
+                                    tuning.doubt * hypot(phase->entropy_error[s], phase->entropy_error[best]))
             best = s;
     return best;
 }
@@ -139,7 +142,7 @@ static void bracket(int indices, size_t count, const stair_phase *phases, bool b
         const double *q = bayes ? phases[r].bayes_q : phases[r].amp_q;
         double most = 0;
         for (size_t i = 0; i < cells; i++) most = fmax(most, fabs(q[i]));
-        if (most > NOTHING)
+        if (most > tuning.nothing)
             above = fmin(above, phases[r].alpha);
         else
             below = fmax(below, phases[r].alpha);

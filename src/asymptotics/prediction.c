@@ -23,5 +23,5 @@ void stair_prediction_average(int replicates, const double *values, double *mean
 {
     *mean = 0;
     for (int r = 0; r < replicates; r++) *mean += values[r] / replicates;
-    if (error) *error = stair_replicate_error(replicates, values);
+    *error = stair_replicate_error(replicates, values);
 }

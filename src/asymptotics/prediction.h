@@ -18,7 +18,7 @@ void stair_prediction_spread(int n, int m, const double *a, bool lower, const do
 /* sum += scale |a - b|^2 for outputs a, b (K) */
 void stair_prediction_add(int outputs, double scale, const double *a, const double *b, double *sum);
 
-/* Mean over replicates, and its error unless that is NULL. */
+/* Mean over replicates, and its error. */
 void stair_prediction_average(int replicates, const double *values, double *mean, double *error);
 
 #endif

@@ -5,7 +5,7 @@
  * early. */
 #include "asymptotics/stage.h"
 
-#define ROUNDS 64 /* fixed points take some ten, whole staircases some hundred */
+enum { ROUNDS = 64 }; /* fixed points take some ten, whole staircases some hundred */
 
 static bool relay(void *user, double done, double total)
 {

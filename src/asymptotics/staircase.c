@@ -19,6 +19,7 @@
 static const struct {
     double first;       /* v of the first point of a branch, relative to its start, */
     double ratio;       /* and from point to point */
+    double new_overlap; /* of a direction that has just been learned */
     double last_mean;   /* where v counts as zero */
     double most_alpha;  /* no step is looked for beyond */
     double slack;       /* by which alpha(v) may fall, at least, before it counts as a fold */
@@ -32,6 +33,7 @@ static const struct {
     double inside;      /* within which it has to be */
 } tuning = {.first = 0.85,
             .ratio = 0.55,
+            .new_overlap = 0.1,
             .last_mean = 3e-5,
             .most_alpha = 1e3,
             .slack = 3e-3,
@@ -126,6 +128,18 @@ static void describe(staircase *s, stair_step *step)
     }
 }
 
+/* Step 0: what the label tells by itself is learned at any alpha > 0. */
+static void begin_at_zero(staircase *s, stair_step *step)
+{
+    int p = s->b->model->info.indices;
+    name_learned(s->b->model, s->point->drift, step);
+    step->alpha = step->error = 0;
+    step->eigenvalue = step->eigenvalue_error = NAN; /* nothing loses its stability */
+    double trace = 0;
+    for (int i = 0; i < p; i++) trace += s->point->drift[i * (p + 1)];
+    for (int i = 0; i < p; i++) step->direction[i] = s->point->drift[i * (p + 1)] / trace;
+}
+
 static stair_status first_step(staircase *s)
 {
     stair_step *step = new_step(s, STAIR_STEP_WEAK);
@@ -144,6 +158,11 @@ static stair_status first_step(staircase *s)
     double value = s->point->leading.value;
     if (step) describe(s, step);
     bool never = !(value > 1 / tuning.most_alpha);
+    if (s->point->drifts) {
+        if (step) begin_at_zero(s, step);
+        s->top = (walk_point){.v = 1};
+        return STAIR_OK;
+    }
     if (step) {
         step->alpha = never ? INFINITY : 1 / value;
         step->error = never ? 0 : s->point->leading.error / (value * value);
@@ -417,6 +436,24 @@ static stair_status never_learned(staircase *s)
     return STAIR_OK;
 }
 
+/* What drifts once the new directions are known is learned with them, at the same alpha. */
+static stair_status absorb_drift(staircase *s)
+{
+    stair_step *step = &s->list[*s->count - 1];
+    while (s->b->kernel && stair_branch_may_drift(s->b)) {
+        walk_point here;
+        double x[STAIR_SQUARE];
+        STAIR_TRY(walk_to(s, tuning.first * stair_branch_mean(s->b), false, &here));
+        if (!s->point->drifts) return STAIR_OK;
+        stair_branch_overlap(s->b, x);
+        for (int i = 0; i < s->b->model->info.indices * s->b->model->info.indices; i++)
+            x[i] = (step->alpha == 0 ? x[i] : 0) + s->point->drift[i];
+        name_learned(s->b->model, x, step);
+        stair_branch_learn(s->b, s->point->drift, tuning.new_overlap);
+    }
+    return STAIR_OK;
+}
+
 static stair_status climb(staircase *s, int steps)
 {
     STAIR_TRY(first_step(s));
@@ -426,7 +463,9 @@ static stair_status climb(staircase *s, int steps)
         bool found;
         int learned = s->b->learned;
         stair_branch_overlap(s->b, q);
-        stair_branch_learn(s->b, s->point->leading.x, 0.1);
+        stair_branch_learn(s->b, s->point->drifts ? s->point->drift : s->point->leading.x,
+                           tuning.new_overlap);
+        STAIR_TRY(absorb_drift(s));
         double start = (learned * mean + (s->b->learned - learned)) / s->b->learned;
         if (s->marks) {
             s->marks[*s->count - 1] = (stair_mark){.branch = *s->b, .v = start};

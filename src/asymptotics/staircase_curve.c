@@ -10,11 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define AFTER_PERFECT 1.15 /* the last point, in units of alpha of perfect recovery, */
-#define AFTER_WEAK    1.6  /* and of the last step where that is not reached or not known */
-#define CROWDED       1.5  /* power of the way from step to step: the curve is steep where it leaves one */
-#define STEPS_SHARE   0.4  /* of the progress */
-#define MOST_BETWEEN  100000
+static const struct {
+    double after_perfect; /* the last point, in units of alpha of perfect recovery, */
+    double after_weak;    /* and of the last step where that is not reached or not known */
+    double crowded;       /* power of the way from step to step: the curve is steep where it leaves one */
+    double steps_share;   /* of the progress */
+    int most_between;     /* points between two steps */
+} tuning = {
+    .after_perfect = 1.15, .after_weak = 1.6, .crowded = 1.5, .steps_share = 0.4, .most_between = 100000};
 
 typedef struct {
     stair_context *context;
@@ -58,9 +61,10 @@ static void choose_alphas(stair_staircase_curve *c, int between)
         double here = c->step[k].alpha, next = k + 1 < c->steps ? c->step[k + 1].alpha : INFINITY;
         if (here > at[n - 1]) at[n++] = here;
         bool last = c->step[k].kind == STAIR_STEP_PERFECT, known = isfinite(next);
-        if (!known) next = (last ? AFTER_PERFECT : AFTER_WEAK) * here;
+        if (!known) next = (last ? tuning.after_perfect : tuning.after_weak) * here;
         for (int i = 1; i <= between && !last && next > here; i++)
-            if (i < between || !known) at[n++] = here + (next - here) * pow((double)i / between, CROWDED);
+            if (i < between || !known)
+                at[n++] = here + (next - here) * pow((double)i / between, tuning.crowded);
         if (last) at[n++] = next;
     }
     if (n == 1) at[n++] = 1;
@@ -124,15 +128,15 @@ static stair_status compute(curve_job *job)
     stair_staircase_curve *c = job->out;
     double q[2][STAIR_SQUARE];
     bool usable = false, weak_known;
-    stair_stage_set(&job->stage, 0, STEPS_SHARE);
+    stair_stage_set(&job->stage, 0, tuning.steps_share);
     stair_status status = stair_staircase_whole(job->context, job->model, job->options, STAIR_MOST_STEPS,
                                                 c->step, job->marks, &c->steps, &weak_known);
     if (status != STAIR_OK && !(status == STAIR_NOT_CONVERGED && weak_known)) return status;
     choose_alphas(c, job->between);
     STAIR_TRY(make_curve(job));
     for (int i = 0; i < c->points; i++) {
-        stair_stage_set(&job->stage, STEPS_SHARE + (1 - STEPS_SHARE) * i / c->points,
-                        (1 - STEPS_SHARE) / c->points);
+        stair_stage_set(&job->stage, tuning.steps_share + (1 - tuning.steps_share) * i / c->points,
+                        (1 - tuning.steps_share) / c->points);
         STAIR_TRY(one_point(job, i, usable ? q[(i + 1) % 2] : NULL, q[i % 2], &usable));
     }
     return STAIR_OK;
@@ -147,9 +151,9 @@ stair_status stair_staircase_curve_create(stair_context *context, const stair_mo
     STAIR_TRY(stair_asymptotics_check(context, options));
     if (options->side > 0)
         return stair_fail(context, STAIR_UNSUPPORTED, "with side information there are no steps");
-    if (between < 1 || between > MOST_BETWEEN)
-        return stair_fail(context, STAIR_BAD_INPUT, "between must be from 1 to %d, not %d", MOST_BETWEEN,
-                          between);
+    if (between < 1 || between > tuning.most_between)
+        return stair_fail(context, STAIR_BAD_INPUT, "between must be from 1 to %d, not %d",
+                          tuning.most_between, between);
     STAIR_TRY(allocate(context, model->info.indices, between, &job.out));
     job.marks = calloc(STAIR_MOST_STEPS, sizeof *job.marks);
     stair_status status = job.marks ? STAIR_OK : stair_fail(context, STAIR_NO_MEMORY, "out of memory");

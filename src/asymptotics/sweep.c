@@ -16,7 +16,9 @@
 
 #include "asymptotics/stage.h"
 
-#define CURVE_FROM 12 /* alphas: a curve costs about as much as that many solves */
+static const struct {
+    size_t curve_from; /* alphas: a curve costs about as much as that many solves */
+} tuning = {.curve_from = 12};
 
 struct stair_sweep {
     stair_context *context;
@@ -84,7 +86,8 @@ static bool next_is_informed(const stair_sweep *s)
 static stair_status look_for_curve(stair_sweep *s)
 {
     double most = 0;
-    if (s->looked || s->alphas < CURVE_FROM || s->starts == STAIR_START_INFORMED || s->options.side > 0)
+    if (s->looked || s->alphas < tuning.curve_from || s->starts == STAIR_START_INFORMED ||
+        s->options.side > 0)
         return STAIR_OK;
     s->looked = true;
     for (size_t a = 0; a < s->alphas; a++) most = fmax(most, s->alpha[a]);

@@ -29,8 +29,8 @@
 #include "core/qmc.h"
 #include "core/rng.h"
 
-#define SETS   16 /* of random nodes, so that their errors go down together as well */
-#define HALVES STAIR_HIDDEN_HALVES
+#define NODE_SETS 16 /* of random nodes, so that their errors go down together as well */
+#define HALVES    STAIR_HIDDEN_HALVES
 
 static const struct {
     double reach;      /* standard deviations that nodes cover, */
@@ -92,11 +92,11 @@ struct stair_hidden_means {
     double steepest;
     uint64_t seed;
     stair_means_shape shape;
-    int sets;                      /* of nodes; each label has one of them */
-    stair_means_nodes nodes[SETS]; /* of both halves, one after the other */
-    size_t half;                   /* nodes of the first */
+    int sets;                           /* of nodes; each label has one of them */
+    stair_means_nodes nodes[NODE_SETS]; /* of both halves, one after the other */
+    size_t half;                        /* nodes of the first */
     float *node_memory;
-    float *base[SETS];               /* (nodes): the part of log A that is the node's alone */
+    float *base[NODE_SETS];          /* (nodes): the part of log A that is the node's alone */
     int dims, axis[STAIR_MEANS_DIM]; /* coordinates of hidden rows with overlap */
     int flips;                       /* signs of these rows that each random node stands for */
     int flipped[STAIR_MEANS_SUMS];   /* the bit of a flip that turns the sign of each sum, or 0 */
@@ -237,9 +237,9 @@ static void make_lattice(stair_hidden_means *h, const stair_last_row *last, int 
 static stair_status make_lattices(stair_context *context, stair_hidden_means *h, const stair_last_row *last,
                                   size_t nodes)
 {
-    STAIR_TRY(reserve_nodes(context, h, SETS, HALVES * nodes));
+    STAIR_TRY(reserve_nodes(context, h, NODE_SETS, HALVES * nodes));
     h->half = nodes;
-    for (int set = 0; set < SETS; set++)
+    for (int set = 0; set < NODE_SETS; set++)
         for (size_t half = 0; half < HALVES; half++) make_lattice(h, last, set, half, nodes);
     return STAIR_OK;
 }

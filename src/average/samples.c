@@ -24,6 +24,7 @@
 #include "core/matrix.h"
 #include "core/parallel.h"
 #include "core/qmc.h"
+#include "core/reduce.h"
 #include "core/rng.h"
 
 #define BATCH         2048 /* samples whose posteriors are kept at a time */
@@ -132,7 +133,9 @@ static void make_label(const sample_job *job, stair_context *local, stair_fibre 
 {
     int size = job->p * job->m;
     job->model->ops->forward(job->model, z, NULL, label);
-    for (int k = 0; k < tuning.tries && stair_fibre_open(local, label, omega, fibre) != STAIR_OK; k++) {
+    for (int k = 0; k < tuning.tries && stair_fibre_exists(job->model) &&
+                    stair_fibre_open(local, label, omega, fibre) != STAIR_OK;
+         k++) {
         for (int c = 0; c < size; c++) z[c] += tuning.aside * (c + 1);
         job->model->ops->forward(job->model, z, NULL, label);
     }
@@ -464,13 +467,12 @@ static size_t told_points(const sample_job *job)
                                        : job->effort->points / tuning.fewer;
 }
 
-/* Block b of the lattice for what a linear label tells on average; `told` holds a row for each block. */
-static stair_status expect_block(void *user, size_t block, int thread, stair_context *local)
+/* sum (P): what block b of the lattice adds to what a linear label tells on average. */
+static stair_status expect_block(void *user, size_t block, int thread, stair_context *local, double *sum)
 {
     const sample_job *job = user;
     int p = job->p, m = job->m, pm = p * m;
-    double u[STAIR_MAX_CELLS], omega[STAIR_MAX_CELLS], told[STAIR_MAX_INDICES],
-        *sum = job->told + block * (size_t)p;
+    double u[STAIR_MAX_CELLS], omega[STAIR_MAX_CELLS], told[STAIR_MAX_INDICES];
     size_t points = told_points(job), share = points / EXPECT_BLOCKS;
     stair_linear linear;
     (void)thread;
@@ -494,15 +496,11 @@ static stair_status expect_block(void *user, size_t block, int thread, stair_con
 /* By replicate, so that its error is part of the spread. */
 static stair_status expect(stair_context *context, sample_job *job)
 {
-    int width = job->p;
+    stair_sum sum = {.parts = EXPECT_BLOCKS, .size = (size_t)job->p};
     if (!job->linear_too) return STAIR_OK;
     stair_rng_uniforms(job->effort->seed + 3, STAIR_RNG_SHIFT, (uint64_t)job->replicate, job->p * job->m,
                        job->shift);
-    STAIR_TRY(stair_parallel(context, EXPECT_BLOCKS, expect_block, job));
-    memset(job->expected, 0, sizeof job->expected);
-    for (int b = 0; b < EXPECT_BLOCKS; b++)
-        for (int c = 0; c < width; c++) job->expected[c] += job->told[b * width + c];
-    return STAIR_OK;
+    return stair_sum_blocks(context, &sum, expect_block, job, NULL, job->expected);
 }
 
 static stair_status run_all(stair_context *context, sample_job *job)

@@ -229,7 +229,7 @@ static stair_status evaluate_sample(stair_context *local, const channel_job *job
         if (!isfinite(omega[k]))
             return stair_fail(local, STAIR_BAD_INPUT, "omega entry %zu is %g", k, omega[k]);
     STAIR_TRY(check_covariance(local, f->shape.rows, cov));
-    double omega_here[STAIR_MAX_INDICES * STAIR_MAX_TOKENS], label_here[STAIR_MAX_LABEL];
+    double omega_here[STAIR_MAX_CELLS], label_here[STAIR_MAX_LABEL];
     stair_canonical canonical = stair_canonical_find(
         job->model, omega, job->labels + i * (size_t)job->model->info.label_size, omega_here, label_here);
     STAIR_TRY(open_sample(local, w, label_here, omega_here, cov));
@@ -265,15 +265,11 @@ static stair_status evaluate_block(void *user, size_t block, int thread, stair_c
     return STAIR_OK;
 }
 
-stair_status stair_channel_evaluate(stair_context *context, const stair_model *model,
-                                    const stair_channel_options *options, uint64_t first, size_t n,
-                                    const double *labels, const double *omega, size_t covs, const double *cov,
-                                    stair_channel_result *result)
+static stair_status on_threads(stair_context *context, const stair_model *model,
+                               const stair_channel_options *options, uint64_t first, size_t n,
+                               const double *labels, const double *omega, size_t covs, const double *cov,
+                               stair_channel_result *result)
 {
-    STAIR_TRY(stair_channel_check(context, options));
-    if (covs != 1 && covs != n)
-        return stair_fail(context, STAIR_BAD_INPUT, "%zu covariances for %zu samples", covs, n);
-    if (n == 0) return STAIR_OK;
     size_t blocks = (n + tuning.samples - 1) / tuning.samples;
     int width = stair_parallel_width(context, blocks);
     channel_job job = {.model = model,
@@ -295,4 +291,18 @@ stair_status stair_channel_evaluate(stair_context *context, const stair_model *m
     for (int t = 0; t < width; t++) stair_worker_destroy(&job.workers[t]);
     free(job.workers);
     return status;
+}
+
+stair_status stair_channel_evaluate(stair_context *context, const stair_model *model,
+                                    const stair_channel_options *options, uint64_t first, size_t n,
+                                    const double *labels, const double *omega, size_t covs, const double *cov,
+                                    stair_channel_result *result)
+{
+    STAIR_TRY(stair_channel_check(context, options));
+    if (covs != 1 && covs != n)
+        return stair_fail(context, STAIR_BAD_INPUT, "%zu covariances for %zu samples", covs, n);
+    if (n == 0) return STAIR_OK;
+    const stair_backend *backend = context->backend;
+    return (backend && backend->channel ? backend->channel : on_threads)(context, model, options, first, n,
+                                                                         labels, omega, covs, cov, result);
 }

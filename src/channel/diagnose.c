@@ -73,7 +73,7 @@ void stair_survey_note(stair_survey *s, stair_check check, double violation, dou
 void stair_survey_axes(const stair_survey *s, size_t i, double *values, double *axes)
 {
     int p = s->indices;
-    double v[STAIR_MAX_INDICES * STAIR_MAX_INDICES];
+    double v[STAIR_SQUARE];
     const double *cov = s->base.cov + i * (size_t)(p * p);
     for (int k = 0; k < p * p; k++) v[k] = cov[k] + (k % (p + 1) ? 0 : s->model->info.prenoise);
     stair_matrix_eigen(p, v, values, axes);

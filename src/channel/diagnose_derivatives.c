@@ -64,7 +64,7 @@ static double *direction_of(const stair_survey *s, size_t i)
 static double aim_omega(stair_survey *s, size_t i)
 {
     int p = s->indices, m = s->tokens, size = s->size, k = (int)((s->first + i) % (uint64_t)p);
-    double values[STAIR_MAX_INDICES], axes[STAIR_MAX_INDICES * STAIR_MAX_INDICES], share[STAIR_MAX_TOKENS];
+    double values[STAIR_MAX_INDICES], axes[STAIR_SQUARE], share[STAIR_MAX_TOKENS];
     double *d = direction_of(s, i), bend = 1;
     const double *dg = s->base.dg + i * (size_t)(size * size);
     stair_survey_axes(s, i, values, axes);
@@ -83,7 +83,7 @@ static double aim_cov(stair_survey *s, size_t i)
 {
     int p = s->indices, size = s->size, j = (int)((s->first + i) % (uint64_t)p);
     int k = (int)((s->first + i) / (uint64_t)p % (uint64_t)p);
-    double values[STAIR_MAX_INDICES], axes[STAIR_MAX_INDICES * STAIR_MAX_INDICES], *d = direction_of(s, i);
+    double values[STAIR_MAX_INDICES], axes[STAIR_SQUARE], *d = direction_of(s, i);
     stair_survey_axes(s, i, values, axes);
     memset(d, 0, sizeof(double) * (size_t)(size + p * p));
     for (int a = 0; a < p; a++)
@@ -174,7 +174,7 @@ static void note_slope(stair_survey *s, stair_check check, size_t i, double step
 static void note_second(stair_survey *s, size_t i, double step, double error)
 {
     int p = s->indices, m = s->tokens, size = s->size;
-    double values[STAIR_MAX_INDICES], axes[STAIR_MAX_INDICES * STAIR_MAX_INDICES];
+    double values[STAIR_MAX_INDICES], axes[STAIR_SQUARE];
     double *residual = s->scratch; /* (STAIR_LEVELS, size) */
     const double *dg = s->base.dg + i * (size_t)(size * size), *d = direction_of(s, i);
     stair_survey_axes(s, i, values, axes);

@@ -35,7 +35,7 @@ static const struct {
 static double label_gap(stair_survey *s, const double *label, int node, int mirror)
 {
     int free = s->f.fibre.free_rows * s->tokens;
-    double z[STAIR_MAX_INDICES * STAIR_MAX_TOKENS], found[STAIR_MAX_LABEL], gap = 0, scale = 1;
+    double z[STAIR_MAX_CELLS], found[STAIR_MAX_LABEL], gap = 0, scale = 1;
     for (int k = 0; k < s->size; k++) {
         z[k] =
             k < free ? s->f.nodes.u[k * STAIR_BLOCK + node] : mirror * s->f.nodes.z[k * STAIR_BLOCK + node];
@@ -105,7 +105,7 @@ static void square_to_axes(const stair_survey *s, const double *values, const do
                            double *half, double *out)
 {
     size_t size = (size_t)s->size;
-    double column[STAIR_MAX_INDICES * STAIR_MAX_TOKENS], turned[STAIR_MAX_INDICES * STAIR_MAX_TOKENS];
+    double column[STAIR_MAX_CELLS], turned[STAIR_MAX_CELLS];
     for (size_t a = 0; a < size; a++) to_axes(s, values, axes, dg + a * size, half + a * size);
     for (size_t b = 0; b < size; b++) {
         for (size_t a = 0; a < size; a++) column[a] = half[a * size + b];
@@ -117,8 +117,7 @@ static void square_to_axes(const stair_survey *s, const double *values, const do
 stair_status stair_survey_covariance(stair_survey *s)
 {
     size_t size = (size_t)s->size;
-    double values[STAIR_MAX_INDICES], axes[STAIR_MAX_INDICES * STAIR_MAX_INDICES],
-        spectrum[STAIR_MAX_INDICES * STAIR_MAX_TOKENS];
+    double values[STAIR_MAX_INDICES], axes[STAIR_SQUARE], spectrum[STAIR_MAX_CELLS];
     double *cov = s->scratch, *half = cov + size * size, *vectors = half;
     if (s->size > 128) return STAIR_OK; /* more than the small eigenvalue routine takes */
     for (size_t i = 0; i < s->n; i++) {
@@ -153,8 +152,7 @@ static void add_average(stair_survey *s, size_t k, double value, double open)
 stair_status stair_survey_averages(stair_survey *s)
 {
     size_t size = (size_t)s->size, m = (size_t)s->tokens;
-    double values[STAIR_MAX_INDICES], axes[STAIR_MAX_INDICES * STAIR_MAX_INDICES],
-        g[STAIR_MAX_INDICES * STAIR_MAX_TOKENS];
+    double values[STAIR_MAX_INDICES], axes[STAIR_SQUARE], g[STAIR_MAX_CELLS];
     double *dg = s->scratch, *half = dg + size * size;
     for (size_t i = 0; i < s->n; i++) {
         double first = s->base.error[i] * stair_survey_norm(size, s->base.g + i * size);

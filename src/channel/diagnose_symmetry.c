@@ -19,8 +19,8 @@ static const struct {
 typedef enum { LABEL_STAYS, LABEL_VECTOR, LABEL_MATRIX, LABEL_ACTIONS } label_action;
 
 typedef struct {
-    double rotation[STAIR_MAX_INDICES * STAIR_MAX_INDICES]; /* R (P, P) */
-    int token[STAIR_MAX_TOKENS];                            /* column t comes from column token[t] */
+    double rotation[STAIR_SQUARE]; /* R (P, P) */
+    int token[STAIR_MAX_TOKENS];   /* column t comes from column token[t] */
     label_action action;
 } symmetry;
 
@@ -76,7 +76,7 @@ static bool holds(stair_survey *s, const symmetry *sym)
 static void turn_cov(const stair_survey *s, const symmetry *sym, const double *cov, double *out)
 {
     int p = s->indices;
-    double half[STAIR_MAX_INDICES * STAIR_MAX_INDICES];
+    double half[STAIR_SQUARE];
     for (int a = 0; a < p; a++)
         for (int b = 0; b < p; b++) {
             half[a * p + b] = 0;
@@ -94,11 +94,11 @@ static void turn_cov(const stair_survey *s, const symmetry *sym, const double *c
 static void turn_square(const stair_survey *s, const symmetry *sym, const double *dg, double *out)
 {
     int size = s->size;
-    double *half = s->scratch + 2 * (size_t)(size * size), column[STAIR_MAX_INDICES * STAIR_MAX_TOKENS];
+    double *half = s->scratch + 2 * (size_t)(size * size), column[STAIR_MAX_CELLS];
     for (int a = 0; a < size; a++)
         turn(s, sym, dg + (size_t)a * (size_t)size, half + (size_t)a * (size_t)size);
     for (int b = 0; b < size; b++) {
-        double turned[STAIR_MAX_INDICES * STAIR_MAX_TOKENS];
+        double turned[STAIR_MAX_CELLS];
         for (int a = 0; a < size; a++) column[a] = half[(size_t)a * (size_t)size + (size_t)b];
         turn(s, sym, column, turned);
         for (int a = 0; a < size; a++) out[(size_t)a * (size_t)size + (size_t)b] = turned[a];
@@ -144,7 +144,7 @@ static symmetry nothing(const stair_survey *s)
 static void rotate_layers(const stair_survey *s, symmetry *sym)
 {
     int p = s->indices, row = 0;
-    double q[STAIR_MAX_INDICES * STAIR_MAX_INDICES];
+    double q[STAIR_SQUARE];
     for (int l = 0; l < s->model->info.layers; l++) {
         int rank = s->model->info.ranks[l];
         stair_rng_normals(s->options->seed + 1, STAIR_RNG_INIT, s->first + (uint64_t)l, rank * rank, q);

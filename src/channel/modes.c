@@ -107,7 +107,7 @@ static void linearise(stair_integrand *f, stair_mode *mode, double *gradient)
     int dim = f->dim, rows = f->size + f->shape.residuals, batch = STAIR_BLOCK / 2 - 1;
     double step[STAIR_MAX_DIM], log_weight_slope[STAIR_MAX_DIM], bend[STAIR_MAX_DIM];
     double *jacobian = mode->jacobian;
-    double centre[STAIR_MAX_INDICES * STAIR_MAX_TOKENS + STAIR_MAX_LABEL];
+    double centre[STAIR_MAX_CELLS + STAIR_MAX_LABEL];
     for (int k = 0; k < dim; k++) step[k] = tuning.step * stair_prior_scale(f, k);
     for (int from = 0; from < dim; from += batch) {
         int many = dim - from < batch ? dim - from : batch, n = 1 + 2 * many;

@@ -240,7 +240,7 @@ void stair_moments_finish(stair_integrand *f, const stair_moments *moments, stai
     stair_integrand_flush(f);
     int size = f->size;
     const double *sum = moments->sum, *second = sum + 1 + size;
-    double mass = sum[0], mean[STAIR_MAX_INDICES * STAIR_MAX_TOKENS] = {0};
+    double mass = sum[0], mean[STAIR_MAX_CELLS] = {0};
     double pieces = (f->shape.mirrored ? 2.0 : 1.0) * f->fibre.charts;
     out->logz = log(mass) + moments->top - log(pieces) - f->shape.tokens * f->half_logdet -
                 0.5 * size * log(2 * M_PI);
@@ -251,7 +251,7 @@ void stair_moments_finish(stair_integrand *f, const stair_moments *moments, stai
             double cov = second[k] / mass - (sum[1 + i] / mass) * (sum[1 + j] / mass) - (i == j);
             out->dg[i * size + j] = out->dg[j * size + i] = cov;
         }
-    double column[STAIR_MAX_INDICES * STAIR_MAX_TOKENS], half[STAIR_MAX_INDICES * STAIR_MAX_TOKENS];
+    double column[STAIR_MAX_CELLS], half[STAIR_MAX_CELLS];
     for (int pass = 0; pass < 2; pass++) /* rows, then columns: dg is symmetric before and after */
         for (int i = 0; i < size; i++) {
             for (int j = 0; j < size; j++) column[j] = pass ? out->dg[j * size + i] : out->dg[i * size + j];

@@ -6,7 +6,7 @@
 
 #include "core/matrix.h"
 
-#define TERMS STAIR_CHEBYSHEV_TERMS
+enum { TERMS = STAIR_CHEBYSHEV_TERMS };
 
 static const struct {
     double size, decay; /* of term a >= 1: size * decay^(a - 1).  On branches known to 1e-5 they fall faster,
@@ -15,7 +15,7 @@ static const struct {
     double whole;       /* part of a branch from which on it counts as whole */
     double no_slope;    /* what the slope at z = -1 may be */
     int widenings;      /* times that the prior is widened at most */
-} prior = {.size = 0.3, .decay = 0.4, .free = 10.0, .whole = 0.75, .no_slope = 1e-4, .widenings = 4};
+} tuning = {.size = 0.3, .decay = 0.4, .free = 10.0, .whole = 0.75, .no_slope = 1e-4, .widenings = 4};
 
 static void polynomials(double z, double *t)
 {
@@ -33,8 +33,8 @@ double stair_chebyshev_value(const stair_chebyshev *fit, double z)
 /* Size of coefficient a that is expected on a branch that goes `reach` of the way. */
 static double expected_size(double reach, int a)
 {
-    double part = fmin(1, reach / prior.whole);
-    return a ? part * prior.size * pow(part * prior.decay, a - 1) : prior.free;
+    double part = fmin(1, reach / tuning.whole);
+    return a ? part * tuning.size * pow(part * tuning.decay, a - 1) : tuning.free;
 }
 
 /* Least squares with a prior for the coefficients, `wide` times the expected ones, the error enlarged where
@@ -52,11 +52,11 @@ static void fit_with_prior(double reach, double wide, int n, const double *z, co
             for (int b = 0; b < TERMS; b++) normal[a * TERMS + b] += weight * t[a] * t[b];
         }
     }
-    for (int a = 0; a < TERMS;
-         a++) /* no slope at the step: everything begins like the new overlap, that is like x^2 */
+    /* no slope at z = -1, the step where the branch begins: all grows from there like x^2 */
+    for (int a = 0; a < TERMS; a++)
         for (int b = 0; b < TERMS; b++)
             normal[a * TERMS + b] +=
-                ((a + b) % 2 ? -1.0 : 1.0) * a * a * b * b / (prior.no_slope * prior.no_slope);
+                ((a + b) % 2 ? -1.0 : 1.0) * a * a * b * b / (tuning.no_slope * tuning.no_slope);
     for (int a = 0; a < TERMS * TERMS; a++) fit->covariance[a] = a % (TERMS + 1) == 0;
     stair_matrix_solve(TERMS, normal, TERMS, fit->covariance, NULL);
     for (int a = 0; a < TERMS; a++) {
@@ -72,7 +72,7 @@ void stair_chebyshev_fit(double reach, int n, const double *z, const double *val
                          stair_chebyshev *fit)
 {
     double wide = 1;
-    for (int k = 0; k < prior.widenings; k++) {
+    for (int k = 0; k < tuning.widenings; k++) {
         fit_with_prior(reach, wide, n, z, value, error, fit);
         double most = 0;
         for (int a = 1; a < TERMS; a++)

@@ -1,14 +1,14 @@
 /* Smooth curves through noisy values: Chebyshev polynomials with a prior that says how fast coefficients
  * fall.
  *
- * Term 0 is free, term a >= 1 is of the size SIZE DECAY^(a - 1) or less on a whole branch, smaller in
+ * Term 0 is free, term a >= 1 is of the size 0.3 0.4^(a - 1) or less on a whole branch, smaller in
  * proportion on a short piece of one; where the values show larger ones the prior is made as wide.  The slope
  * vanishes at z = -1, where every branch begins like a square.  The error is that of the posterior, enlarged
  * where values miss the fit by more than their own errors. */
 #ifndef STAIR_CORE_CHEBYSHEV_H
 #define STAIR_CORE_CHEBYSHEV_H
 
-#define STAIR_CHEBYSHEV_TERMS 12
+#define STAIR_CHEBYSHEV_TERMS 12 /* the last is expected to be 0.3 0.4^10 = 3e-5 of a whole branch */
 
 typedef struct {
     double coefficient[STAIR_CHEBYSHEV_TERMS];

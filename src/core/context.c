@@ -59,11 +59,6 @@ stair_status stair_fail(stair_context *context, stair_status status, const char 
     return status;
 }
 
-stair_status stair_refuse_number(stair_context *context, const char *name, const char *range, double value)
-{
-    return stair_fail(context, STAIR_BAD_INPUT, "%s must be %s, not %.15g", name, range, value);
-}
-
 const char *stair_stop_name(stair_stop stop)
 {
     static const char *const names[STAIR_STOPS] = {"converged", "perfect", "zero", "iterations", "diverged"};

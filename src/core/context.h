@@ -1,11 +1,13 @@
-/* The context behind the public handle, and the two macros every library function uses. */
+/* The context behind the public handle, and what every library function uses: stair_fail() and STAIR_TRY().
+ */
 #ifndef STAIR_CORE_CONTEXT_H
 #define STAIR_CORE_CONTEXT_H
 
-#include "stair.h"
+#include "core/backend.h"
 
 struct stair_context {
     int threads;
+    const stair_backend *backend; /* NULL: the processor */
     stair_progress *progress;
     void *progress_user;
     char message[512];
@@ -14,9 +16,6 @@ struct stair_context {
 /* Records a message and returns `status`: `return stair_fail(ctx, STAIR_BAD_INPUT, "...", ...)`. */
 stair_status stair_fail(stair_context *context, stair_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-
-/* BAD_INPUT: "NAME must be RANGE, not VALUE" */
-stair_status stair_refuse_number(stair_context *context, const char *name, const char *range, double value);
 
 /* Reports progress; false when the caller wants to stop. */
 bool stair_context_progress(stair_context *context, double done, double total);

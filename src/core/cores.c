@@ -1,10 +1,13 @@
 /* What limits a process to fewer cores than the machine has.
  *
  * The affinity mask: taskset, a batch system.  The quota of a control group: containers.  A group is limited
- * by those above it too, so every folder on the way up is looked at. version 2   0::/a/b
- * /sys/fs/cgroup/a/b/cpu.max: "QUOTA PERIOD" or "max PERIOD" version 1   4:cpu,cpuacct:/a/b
- * /sys/fs/cgroup/cpu/a/b/cpu.cfs_quota_us (-1: none) and cpu.cfs_period_us A part of a core counts as a whole
- * one, so that all of the quota can be used. */
+ * by those above it too, so every folder on the way up is looked at.  A line of /proc/self/cgroup, and where
+ * its quota stands:
+ *
+ *   version 2   0::/a/b                /sys/fs/cgroup/a/b/cpu.max: "QUOTA PERIOD" or "max PERIOD"
+ *   version 1   4:cpu,cpuacct:/a/b     /sys/fs/cgroup/cpu/a/b/cpu.cfs_quota_us (-1: none), cpu.cfs_period_us
+ *
+ * A part of a core counts as a whole one, so that all of the quota can be used. */
 #ifdef __linux__
 #define _GNU_SOURCE /* sched_getaffinity */
 #include <sched.h>
@@ -19,11 +22,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LONGEST 4096 /* of a path */
+enum { LONGEST_PATH = 4096 };
 
 static bool read_line(const char *folder, const char *name, char *line, int size)
 {
-    char path[LONGEST + 64];
+    char path[LONGEST_PATH + 64];
     if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path) return false;
     FILE *file = fopen(path, "r");
     bool got = file && fgets(line, size, file);
@@ -55,7 +58,7 @@ static double quota_of(const char *folder, bool second_version)
 /* The least on the way from a group up to the root. */
 static double walk_up(const char *root, const char *controller, const char *group, size_t length)
 {
-    char folder[LONGEST];
+    char folder[LONGEST_PATH];
     int top = snprintf(folder, sizeof folder, "%s%s", root, controller);
     double least = INFINITY;
     if (top < 0 || (size_t)top + length >= sizeof folder) return least;
@@ -101,7 +104,7 @@ double stair_cores_granted(const char *root, const char *membership)
 
 static double granted(void)
 {
-    char membership[LONGEST];
+    char membership[LONGEST_PATH];
     FILE *file = fopen("/proc/self/cgroup", "r");
     if (!file) return INFINITY;
     size_t size = fread(membership, 1, sizeof membership - 1, file);

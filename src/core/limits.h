@@ -1,9 +1,12 @@
-/* Every limit of models and of the channel in one place, with the reason for it.
+/* Every limit of models, requests, files and of the channel in one place, with the reason for it.
  *
- * Sizes of models may be raised: that costs memory and no digit.  Blocks and what the channel samples at fix
- * the order of sums: another value gives other last digits. */
+ * Sizes of models, requests and files may be raised: that costs memory and no digit.  Blocks and what the
+ * channel samples at fix the order of sums: another value gives other last digits. */
 #ifndef STAIR_CORE_LIMITS_H
 #define STAIR_CORE_LIMITS_H
+
+#include <stddef.h>
+#include <stdint.h>
 
 /* ---- sizes of a model: buffers of one sample stand on the stack ------------------------------- */
 
@@ -17,6 +20,24 @@
 
 #define STAIR_MAX_CELLS (STAIR_MAX_INDICES * STAIR_MAX_TOKENS)  /* numbers of Z */
 #define STAIR_SQUARE    (STAIR_MAX_INDICES * STAIR_MAX_INDICES) /* entries of an overlap */
+
+/* ---- requests ---------------------------------------------------------------------------------- */
+
+#define STAIR_MOST_DATA_DIM   (1 << 24) /* D: (P, D) doubles are 3 GB at both limits */
+#define STAIR_MOST_SAMPLES    1e12      /* N: more would take years, and its labels terabytes */
+#define STAIR_MOST_MESSAGES   1e7       /* N D of belief propagation: each is an evaluation of the channel */
+#define STAIR_MOST_SNAPSHOTS  (1 << 24) /* of the weights of a training run: all are kept until its end */
+#define STAIR_MOST_CLASSES    64        /* of questions; TREC has 6 */
+#define STAIR_MOST_IDS        4096      /* of a question: its scores are an (ids, ids) matrix */
+#define STAIR_MOST_REPLICATES 64        /* of an average: one number each stands on the stack */
+
+/* ---- files: what a damaged or hostile header cannot make us allocate --------------------------- */
+
+#define STAIR_LARGEST_TEXT  ((size_t)1 << 31)   /* bytes of a text file, which is read whole */
+#define STAIR_LARGEST_ARRAY ((uint64_t)1 << 34) /* bytes of one array of an NPZ, which is read whole */
+#define STAIR_LARGEST_AXIS  ((uint64_t)1 << 48) /* of an NPY: its products with a size do not overflow */
+#define STAIR_NPY_RANK      8                   /* dimensions of an array; the program writes at most 4 */
+#define STAIR_MOST_MEMBERS  16384               /* arrays of an NPZ: an entry of a matrix (P, P) is one */
 
 /* ---- averages ---------------------------------------------------------------------------------- */
 

@@ -5,7 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SMALL 32 /* rows of a matrix whose scratch is on the stack: frames stay far below 64 kB */
+enum { SMALL_ROWS = 32 }; /* of a matrix whose scratch is on the stack: frames stay far below 64 kB */
+
+static const struct {
+    int sweeps;      /* of Jacobi at most; a dozen is usual */
+    double off;      /* sum of squares off the diagonal, relative, at which Jacobi ends */
+    double singular; /* eigenvalue of K^T K, relative, below which K v is mostly rounding */
+    double diagonal; /* entry off the diagonal that counts as zero */
+} tuning = {.sweeps = 60, .off = 1e-34, .singular = 1e-6, .diagonal = 1e-12};
 
 static bool cholesky_extended(int n, const double *a, long double *lower)
 {
@@ -24,7 +31,8 @@ static bool cholesky_extended(int n, const double *a, long double *lower)
 
 bool stair_matrix_cholesky(int n, const double *a, double *lower)
 {
-    long double room[SMALL * SMALL], *factor = n > SMALL ? malloc(sizeof *room * (size_t)(n * n)) : room;
+    long double room[SMALL_ROWS * SMALL_ROWS],
+        *factor = n > SMALL_ROWS ? malloc(sizeof *room * (size_t)(n * n)) : room;
     bool positive = factor && cholesky_extended(n, a, factor);
     for (int i = 0; i < n && positive; i++)
         for (int j = 0; j < n; j++) lower[i * n + j] = j <= i ? (double)factor[i * n + j] : 0.0;
@@ -32,7 +40,7 @@ bool stair_matrix_cholesky(int n, const double *a, double *lower)
     return positive;
 }
 
-/* inverse (n, n) of the lower triangle of factor; log of its determinant */
+/* inverse (n, n) of the lower triangle of `factor`; returns the logarithm of its determinant */
 static long double invert_extended(int n, const long double *factor, long double *inverse)
 {
     long double logdet = 0;
@@ -49,8 +57,8 @@ static long double invert_extended(int n, const long double *factor, long double
 
 bool stair_matrix_whiten(int n, const double *a, double *lower, double *inverse, double *half_logdet)
 {
-    long double room[2 * SMALL * SMALL],
-        *factor = n > SMALL ? malloc(2 * sizeof *room * (size_t)(n * n)) : room;
+    long double room[2 * SMALL_ROWS * SMALL_ROWS],
+        *factor = n > SMALL_ROWS ? malloc(2 * sizeof *room * (size_t)(n * n)) : room;
     long double *inv = factor + n * n;
     bool positive = factor && cholesky_extended(n, a, factor);
     if (positive) *half_logdet = (double)invert_extended(n, factor, inv);
@@ -105,16 +113,17 @@ static void sort_pairs(int n, double *values, double *vectors)
 
 bool stair_matrix_eigen(int n, const double *a, double *values, double *vectors)
 {
-    double room[SMALL * SMALL], *work = n > SMALL ? malloc(sizeof *room * (size_t)(n * n)) : room;
+    double room[SMALL_ROWS * SMALL_ROWS],
+        *work = n > SMALL_ROWS ? malloc(sizeof *room * (size_t)(n * n)) : room;
     for (int i = 0; i < n && !work; i++) values[i] = NAN;
     if (!work) return false;
     memcpy(work, a, sizeof(double) * (size_t)(n * n));
     for (int i = 0; i < n * n; i++) vectors[i] = i % (n + 1) == 0;
-    for (int sweep = 0; sweep < 60; sweep++) {
+    for (int sweep = 0; sweep < tuning.sweeps; sweep++) {
         double off = 0, scale = 0;
         for (int p = 0; p < n; p++)
             for (int q = 0; q < n; q++) *(p == q ? &scale : &off) += work[p * n + q] * work[p * n + q];
-        if (off <= 1e-34 * scale || off == 0) break;
+        if (off <= tuning.off * scale || off == 0) break;
         for (int p = 0; p < n; p++)
             for (int q = p + 1; q < n; q++)
                 if (work[p * n + q] != 0) jacobi_rotate(n, work, vectors, p, q);
@@ -182,7 +191,7 @@ void stair_matrix_orthonormalise(int n, double *a)
 static void complete_column(int n, double *u, int j)
 {
     for (int axis = 0; axis < n; axis++) {
-        double column[SMALL], norm = 0;
+        double column[SMALL_ROWS], norm = 0;
         for (int i = 0; i < n; i++) column[i] = i == axis;
         for (int pass = 0; pass < 2; pass++)
             for (int k = j + 1; k < n; k++) {
@@ -199,7 +208,7 @@ static void complete_column(int n, double *u, int j)
 
 static double determinant_sign(int n, const double *a)
 {
-    double work[SMALL * SMALL], sign = 1;
+    double work[SMALL_ROWS * SMALL_ROWS], sign = 1;
     memcpy(work, a, sizeof(double) * (size_t)(n * n));
     for (int i = 0; i < n; i++) {
         int pivot = i;
@@ -220,7 +229,8 @@ static double determinant_sign(int n, const double *a)
 
 void stair_matrix_procrustes(int n, const double *k, int sign, double *r)
 {
-    double gram[SMALL * SMALL] = {0}, v[SMALL * SMALL], u[SMALL * SMALL], values[SMALL];
+    double gram[SMALL_ROWS * SMALL_ROWS] = {0}, v[SMALL_ROWS * SMALL_ROWS], u[SMALL_ROWS * SMALL_ROWS],
+                             values[SMALL_ROWS];
     for (int i = 0; i < n; i++)
         for (int j = 0; j < n; j++) {
             for (int l = 0; l < n; l++) gram[i * n + j] += k[l * n + i] * k[l * n + j];
@@ -233,7 +243,7 @@ void stair_matrix_procrustes(int n, const double *k, int sign, double *r)
             for (int l = 0; l < n; l++) u[i * n + j] += k[i * n + l] * v[l * n + j];
             norm += u[i * n + j] * u[i * n + j];
         }
-        if (values[j] > 1e-6 * values[n - 1] && norm > 0) /* below, rounding would leave u not orthogonal */
+        if (values[j] > tuning.singular * values[n - 1] && norm > 0)
             for (int i = 0; i < n; i++) u[i * n + j] /= sqrt(norm);
         else
             complete_column(n, u, j);
@@ -252,6 +262,6 @@ void stair_matrix_procrustes(int n, const double *k, int sign, double *r)
 bool stair_matrix_is_diagonal(int n, const double *a)
 {
     for (int i = 0; i < n * n; i++)
-        if (i % (n + 1) && fabs(a[i]) > 1e-12) return false;
+        if (i % (n + 1) && fabs(a[i]) > tuning.diagonal) return false;
     return true;
 }

@@ -11,7 +11,8 @@
  * two after it need memory for more than 32 rows, and are false without. */
 bool stair_matrix_cholesky(int n, const double *a, double *lower);
 
-/* inverse (n, n) of a lower triangular matrix; the product of both is what it says to 1e-19. */
+/* lower as above, its inverse (n, n), and the logarithm of its determinant, half that of a.  The inverse is
+ * that of the factor before it is rounded to double. */
 bool stair_matrix_whiten(int n, const double *a, double *lower, double *inverse, double *half_logdet);
 
 /* values ascending, vectors (n, n) in columns: a = vectors diag(values) vectors^T.  Jacobi.  When

@@ -4,8 +4,11 @@
 
 #include "core/matrix.h"
 
-#define MEMORY      STAIR_MIXING_MEMORY
-#define INDEPENDENT 1e-10 /* eigenvalues of the Gram matrix below this part of the largest are rounding */
+enum { MEMORY = STAIR_MIXING_MEMORY };
+
+static const struct {
+    double independent; /* eigenvalues of the Gram matrix below this part of the largest are rounding */
+} tuning = {.independent = 1e-10};
 
 static double *y_of(const stair_mixing *m, int i)
 {
@@ -50,7 +53,7 @@ void stair_mixing_next(const stair_mixing *m, double *next)
     normal_equations(m, n, gram, right);
     if (n) stair_matrix_eigen(n, gram, values, vectors);
     for (int e = 0; e < n; e++) {
-        if (!(values[e] > INDEPENDENT * values[n - 1]) || values[e] <= 0) continue;
+        if (!(values[e] > tuning.independent * values[n - 1]) || values[e] <= 0) continue;
         double along = 0;
         for (int i = 0; i < n; i++) along += vectors[i * n + e] * right[i];
         for (int i = 0; i < n; i++) weight[i] += vectors[i * n + e] * along / values[e];

@@ -13,11 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_CHOICES 32
-#define LONGEST      160 /* of a range in words */
+enum {
+    MOST_CHOICES = 32,  /* of an option, and */
+    MOST_OPTIONS = 127, /* options of a table, among which a misspelt one is looked for */
+    RANGE_TEXT = 160    /* bytes of a range in words */
+};
 
-/* ---- numbers in text ------------------------------------------------------------------------------------
- */
+/* ---- numbers in text --------------------------------------- */
 
 bool stair_parse_double(const char *text, double *value)
 {
@@ -49,8 +51,7 @@ bool stair_parse_uint64(const char *text, uint64_t *value)
     return !*end && !errno;
 }
 
-/* ---- what is allowed ------------------------------------------------------------------------------------
- */
+/* ---- what is allowed --------------------------------------- */
 
 const stair_option *stair_option_find(const stair_options_table *table, const char *name)
 {
@@ -107,7 +108,7 @@ static stair_status check_number(stair_context *context, const stair_option *opt
     bool high_enough = option->above ? value > option->low : value >= option->low,
          low_enough = option->below ? value < option->high : value <= option->high;
     if (high_enough && low_enough) return STAIR_OK;
-    char range[LONGEST];
+    char range[RANGE_TEXT];
     stair_option_range(option, range, sizeof range);
     return stair_fail(context, STAIR_BAD_INPUT, "%s must be %s, not %.15g", option->name, range, value);
 }
@@ -121,15 +122,14 @@ static stair_status check_text(stair_context *context, const stair_option *optio
     const char *names[MOST_CHOICES + 1] = {NULL}, *near;
     for (int i = 0; i < MOST_CHOICES && stair_option_choice(option, i); i++)
         names[i] = stair_option_choice(option, i);
-    char range[LONGEST];
+    char range[RANGE_TEXT];
     stair_option_range(option, range, sizeof range);
     near = stair_closest(text, names);
     return stair_fail(context, STAIR_BAD_INPUT, "%s must be %s, not '%.80s'%s%s%s", option->name, range, text,
                       near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
 }
 
-/* ---- fields ---------------------------------------------------------------------------------------------
- */
+/* ---- fields --------------------------------------- */
 
 static const void *field_of(const stair_option *option, const void *options)
 {
@@ -285,13 +285,12 @@ void stair_option_get(const stair_option *option, const void *options, char *tex
     snprintf(text, size, "%s", string ? string : "");
 }
 
-/* ---- by name --------------------------------------------------------------------------------------------
- */
+/* ---- by name --------------------------------------- */
 
 static stair_status unknown(stair_context *context, const stair_options_table *table, const char *name)
 {
-    const char *names[128] = {NULL}, *near;
-    for (int i = 0; i < 127 && table->options[i].name; i++) names[i] = table->options[i].name;
+    const char *names[MOST_OPTIONS + 1] = {NULL}, *near;
+    for (int i = 0; i < MOST_OPTIONS && table->options[i].name; i++) names[i] = table->options[i].name;
     near = stair_closest(name, names);
     return stair_fail(context, STAIR_BAD_INPUT, "%s has no option '%.80s'%s%s%s", table->name, name,
                       near ? "; did you mean " : "", near ? near : "", near ? "?" : "");

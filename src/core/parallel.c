@@ -116,7 +116,10 @@ stair_status stair_parallel(stair_context *context, size_t blocks, stair_paralle
 
     int started = 1;
     for (int t = 0; t < width; t++)
-        workers[t] = (worker){.shared = &shared, .thread = t, .failed = SIZE_MAX, .local = {.threads = 1}};
+        workers[t] = (worker){.shared = &shared,
+                              .thread = t,
+                              .failed = SIZE_MAX,
+                              .local = {.threads = 1, .backend = context->backend}};
     workers[0].local.progress = context->progress;
     workers[0].local.progress_user = context->progress_user;
     for (int t = 1; t < width; t++, started++)

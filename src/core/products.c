@@ -63,7 +63,8 @@ void *stair_products_memory(size_t bytes)
     size_t rounded = bytes < page ? (bytes + 64) / 64 * 64 : (bytes + page) / page * page;
     void *memory = aligned_alloc(bytes < page ? 64 : page, rounded);
 #ifdef MADV_HUGEPAGE
-    if (memory && bytes >= page) madvise(memory, rounded, MADV_HUGEPAGE); /* a wish: refusal is no failure */
+    if (memory && bytes >= page)
+        madvise(memory, rounded, MADV_HUGEPAGE); /* where it is refused, small pages do */
 #endif
     return memory;
 }

@@ -138,11 +138,11 @@ LANES_INLINE const REAL *NAME(strip)(int q, bool fetch, const REAL *ahead, size_
     return ahead;
 }
 
-/* sum (q, dim) += c^T x for one or two indices of c, at most GROUP rows */
+/* sum (q, dim) += c^T x for one or two indices of c, at most FACTOR_ROWS rows */
 LANES_INLINE void NAME(gather)(int q, bool fetch, const stair_products *s, const REAL *ahead, size_t rows,
                                const REAL *x, const double *c, REAL *sum)
 {
-    REAL own[2 * GROUP];
+    REAL own[2 * FACTOR_ROWS];
     size_t dim = s->dim, d = 0;
     for (size_t r = 0; r < rows; r++)
         for (int p = 0; p < q; p++)
@@ -157,8 +157,8 @@ LANES_INLINE void NAME(gather)(int q, bool fetch, const stair_products *s, const
 void STAIR_HOT(NAME(stair_products_collect))(const stair_products *s, size_t rows, const REAL *x,
                                              const double *c, REAL *sum)
 {
-    for (size_t r = 0; r < rows; r += GROUP) {
-        size_t n = rows - r < GROUP ? rows - r : GROUP;
+    for (size_t r = 0; r < rows; r += FACTOR_ROWS) {
+        size_t n = rows - r < FACTOR_ROWS ? rows - r : FACTOR_ROWS;
         const REAL *from = x + r * s->dim, *ahead = x + (rows + (rows + r) / 2) * s->dim;
         for (int p = 0; p < s->indices; p += 2) {
             const double *at = c + r * s->row_step + (size_t)p * s->index_step;

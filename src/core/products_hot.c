@@ -6,9 +6,10 @@
 #include "core/isa.h"
 #include "core/lanes.h"
 
-#define PANEL 1024 /* columns */
-#define GROUP 64   /* rows whose factors are kept at hand */
-#define STRIP 32   /* columns of a row that are collected at a time */
+/* Sizes of loops that have to be known when they are compiled; docs/gamp.md, "Cost". */
+#define PANEL       1024 /* columns for which w stays in the first cache */
+#define FACTOR_ROWS 64   /* rows whose factors are copied together before they are collected */
+#define STRIP       32   /* columns of a row that are collected at a time */
 
 void STAIR_HOT(stair_products_project_f4)(const stair_products *s, size_t rows, const float *x,
                                           const float *w, double *z);

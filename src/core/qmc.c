@@ -9,8 +9,8 @@
 #include "core/rng.h"
 #include "core/thread.h"
 
-#define VECTOR 32
-static const uint64_t vector[VECTOR] = {
+enum { COMPONENTS = 32 }; /* of the generating vector */
+static const uint64_t vector[COMPONENTS] = {
     1,      182667, 469891, 498753, 110745, 446247, 250185, 118627, 245333, 283199, 408519,
     391023, 246327, 126539, 399185, 461527, 300343, 69681,  516695, 436179, 106383, 238523,
     413283, 70841,  47719,  300129, 113029, 123925, 410745, 211325, 17489,  511893,
@@ -19,7 +19,7 @@ static const uint64_t vector[VECTOR] = {
 void stair_qmc_point(int dim, uint64_t n, uint64_t i, const double *shift, double *out)
 {
     for (int k = 0; k < dim; k++) {
-        uint64_t z = vector[k % VECTOR] * (uint64_t)(2 * (k / VECTOR) + 1);
+        uint64_t z = vector[k % COMPONENTS] * (uint64_t)(2 * (k / COMPONENTS) + 1);
         double x = (double)((i * z) % n) / (double)n + (shift ? shift[k] : 0.5 / (double)n);
         x -= floor(x);
         x = 1 - fabs(2 * x - 1);
@@ -45,6 +45,13 @@ double stair_qmc_normal(double p)
     return p < 0.5 ? -x : x;
 }
 
+void stair_qmc_gaussian(int dim, uint64_t n, uint64_t i, const double *shift, double *out)
+{
+    stair_qmc_point(dim, n, i, shift, out);
+    for (int k = 0; k < dim; k++) out[k] = stair_qmc_normal(out[k]);
+}
+
+/* The bits of i < STAIR_QMC_TABLE in the opposite order. */
 static uint64_t reversed(uint64_t i)
 {
     uint64_t out = 0;
@@ -55,14 +62,13 @@ static uint64_t reversed(uint64_t i)
 static double *build_normals(int dim)
 {
     double *table = malloc(sizeof(double) * STAIR_QMC_SHIFTS * (size_t)dim * STAIR_QMC_TABLE);
-    double shift[STAIR_QMC_DIM], unit[STAIR_QMC_DIM];
+    double shift[STAIR_QMC_DIM], point[STAIR_QMC_DIM];
     for (int r = 0; table && r < STAIR_QMC_SHIFTS; r++) {
         stair_rng_uniforms(0, STAIR_RNG_SHIFT, (uint64_t)r, dim, shift);
         for (uint64_t i = 0; i < STAIR_QMC_TABLE; i++) {
-            stair_qmc_point(dim, STAIR_QMC_TABLE, reversed(i), shift, unit);
+            stair_qmc_gaussian(dim, STAIR_QMC_TABLE, reversed(i), shift, point);
             for (int k = 0; k < dim; k++)
-                table[((size_t)r * (size_t)dim + (size_t)k) * STAIR_QMC_TABLE + i] =
-                    stair_qmc_normal(unit[k]);
+                table[((size_t)r * (size_t)dim + (size_t)k) * STAIR_QMC_TABLE + i] = point[k];
         }
     }
     return table;

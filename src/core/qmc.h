@@ -16,12 +16,15 @@ void stair_qmc_even_point(int dim, uint64_t n, uint64_t i, const double *shift, 
  * density is then computed from the point itself, so its error never enters a result. */
 double stair_qmc_normal(double p);
 
+/* stair_qmc_point, mapped to a Gaussian point. */
+void stair_qmc_gaussian(int dim, uint64_t n, uint64_t i, const double *shift, double *out);
+
 /* Gaussian points shared by everyone: (STAIR_QMC_SHIFTS, dim, STAIR_QMC_TABLE), one random shift of the
  * lattice each, in an order whose first 2^k points are a lattice too.  Built once per dimension; NULL without
  * memory. */
-#define STAIR_QMC_SHIFTS 8
-#define STAIR_QMC_TABLE  4096
-#define STAIR_QMC_DIM    128
+#define STAIR_QMC_SHIFTS 8    /* tables of a dimension */
+#define STAIR_QMC_TABLE  4096 /* points of each; a power of two */
+#define STAIR_QMC_DIM    128  /* most dimensions: above STAIR_MAX_DIM */
 const double *stair_qmc_normals(int dim);
 
 #endif

@@ -6,19 +6,21 @@
 
 #include "core/parallel.h"
 
-#define ALIGN 8 /* doubles of a cache line: neighbours' sums do not share one */
-#define EACH  4 /* units per worker, so that nobody waits long for the last */
+static const struct {
+    size_t align; /* doubles of a cache line: sums of neighbouring units do not share one */
+    size_t each;  /* units per worker, so that nobody waits long for the last */
+} tuning = {.align = 8, .each = 4};
 
 size_t stair_sum_stride(const stair_sum *sum)
 {
-    return (sum->size + ALIGN - 1) / ALIGN * ALIGN;
+    return (sum->size + tuning.align - 1) / tuning.align * tuning.align;
 }
 
 /* Whole parts where they are enough, subtrees of them where they are not. */
 size_t stair_sum_units(const stair_sum *sum, size_t workers)
 {
     int depth = 0;
-    while (depth < sum->levels && sum->parts << depth < EACH * workers) depth++;
+    while (depth < sum->levels && sum->parts << depth < tuning.each * workers) depth++;
     return sum->parts << depth;
 }
 

@@ -74,6 +74,26 @@ void stair_rng_normals(uint64_t seed, stair_rng_purpose purpose, uint64_t sample
     }
 }
 
+void stair_rng_rows(uint64_t seed, stair_rng_purpose purpose, int rows, int dim, double scale, double *out)
+{
+    for (int r = 0; r < rows; r++) {
+        double *row = out + (size_t)r * (size_t)dim;
+        stair_rng_normals(seed, purpose, (uint64_t)r, dim, row);
+        for (int d = 0; d < dim; d++) row[d] *= scale;
+    }
+}
+
+void stair_rng_shuffle(uint64_t seed, uint64_t sample, uint32_t n, uint32_t *order)
+{
+    for (uint32_t i = n; i > 1; i--) {
+        double u[2];
+        stair_rng_uniform2(seed, STAIR_RNG_BATCH, sample, i, u);
+        uint32_t j = (uint32_t)(u[0] * i), swap = order[i - 1];
+        order[i - 1] = order[j];
+        order[j] = swap;
+    }
+}
+
 void stair_rng_normals_single(uint64_t seed, stair_rng_purpose purpose, uint64_t sample, int n, float *out)
 {
     uint64_t key = key_of(seed, purpose);

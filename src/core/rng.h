@@ -31,7 +31,13 @@ void stair_rng_uniform2(uint64_t seed, stair_rng_purpose purpose, uint64_t sampl
 void stair_rng_uniforms(uint64_t seed, stair_rng_purpose purpose, uint64_t sample, int n, double *out);
 void stair_rng_normals(uint64_t seed, stair_rng_purpose purpose, uint64_t sample, int n, double *out);
 
-/* The same normals in single precision, many times faster: core/normals_hot.c. */
+/* out (rows, dim): row r is `scale` times the normals of stream (seed, purpose, r). */
+void stair_rng_rows(uint64_t seed, stair_rng_purpose purpose, int rows, int dim, double scale, double *out);
+
+/* Fisher-Yates: puts `order` (n) into the random order of stream (seed, STAIR_RNG_BATCH, sample). */
+void stair_rng_shuffle(uint64_t seed, uint64_t sample, uint32_t n, uint32_t *order);
+
+/* stair_rng_normals in single precision, many times faster: core/normals_hot.c. */
 void stair_rng_normals_single(uint64_t seed, stair_rng_purpose purpose, uint64_t sample, int n, float *out);
 
 #endif

@@ -17,10 +17,25 @@ void stair_spectral_compose(int n, const double *values, const double *vectors, 
 
 void stair_spectral_map(int n, const double *a, stair_scalar_map *map, double parameter, double *out)
 {
-    double values[STAIR_MAX_INDICES], vectors[STAIR_MAX_INDICES * STAIR_MAX_INDICES];
+    double values[STAIR_MAX_INDICES], vectors[STAIR_SQUARE];
     stair_matrix_eigen(n, a, values, vectors);
     for (int k = 0; k < n; k++) values[k] = map(values[k], parameter);
     stair_spectral_compose(n, values, vectors, out);
+}
+
+void stair_spectral_roots(int n, const double *a, double least, double known, double *root, double *inverse)
+{
+    double values[STAIR_MAX_INDICES], vectors[STAIR_SQUARE];
+    stair_matrix_eigen(n, a, values, vectors);
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++) {
+            root[i * n + j] = inverse[i * n + j] = 0;
+            for (int k = 0; k < n; k++) {
+                double pair = vectors[i * n + k] * vectors[j * n + k], size = sqrt(fmax(least, values[k]));
+                root[i * n + j] += pair * size;
+                if (values[k] > known) inverse[i * n + j] += pair / size;
+            }
+        }
 }
 
 void stair_spectral_project(int p, int k, const double *u, const double *a, double *out)

@@ -10,6 +10,10 @@ void stair_spectral_map(int n, const double *a, stair_scalar_map *map, double pa
 /* out (n, n) from eigenvalues (n) and eigenvectors (n, n) in columns, as stair_matrix_eigen gives them. */
 void stair_spectral_compose(int n, const double *values, const double *vectors, double *out);
 
+/* root and inverse (n, n): the symmetric square root of a and its inverse, eigenvalues counting as at least
+ * `least`; those not above `known` have no part in the inverse. */
+void stair_spectral_roots(int n, const double *a, double least, double known, double *root, double *inverse);
+
 /* out (k, k) = u^T a u, a (p, p), u (p, k) */
 void stair_spectral_project(int p, int k, const double *u, const double *a, double *out);
 

@@ -4,16 +4,19 @@
 
 #include <math.h>
 
-#define TABLE    8
-#define ROUNDING 1e-14 /* relative, of sums with a few thousand terms */
+enum { TABULATED = 8 }; /* degrees of freedom up to which a table is better than the expansion */
+
+static const struct {
+    double rounding; /* relative, of sums with a few thousand terms */
+} tuning = {.rounding = 1e-14};
 
 double stair_student(int n)
 {
-    static const double few[TABLE] = {78.60050, 6.40225, 3.07298, 2.20674,
-                                      1.83569,  1.63469, 1.50999, 1.42554};
+    static const double few[TABULATED] = {78.60050, 6.40225, 3.07298, 2.20674,
+                                          1.83569,  1.63469, 1.50999, 1.42554};
     double freedom = n - 1;
     if (n < 2) return INFINITY;
-    if (freedom <= TABLE) return few[n - 2];
+    if (freedom <= TABULATED) return few[n - 2];
     return 1 + (30 / 4. + (1656 / 96. + 11592 / 384. / freedom) / freedom) / (3 * freedom);
 }
 
@@ -35,7 +38,7 @@ double stair_grid_error(int n, const double *values)
 {
     double mean = mean_of(n, values), most = 0;
     for (int r = 0; r < n; r++) most = fmax(most, fabs(values[r] - mean));
-    return n > 1 ? most + ROUNDING * fabs(mean) : INFINITY;
+    return n > 1 ? most + tuning.rounding * fabs(mean) : INFINITY;
 }
 
 double stair_spread_error(bool random, int n, const double *values)

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#define STAIR_MOST_REPLICATES 64
+#include "core/limits.h"
 
 /* A standard error from n values is itself uncertain.  This factor, above 1, makes three errors hold 99.73 %
  * of all cases, as they do for a Gaussian whose width is known: Student's t. */

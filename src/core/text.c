@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define LONGEST 64
+enum { LONGEST_WORD = 64 }; /* longer words have no close ones */
 
 static int least(int a, int b)
 {
@@ -21,7 +21,7 @@ static bool same(char a, char b)
 /* Three rows of the usual table are enough: a swap looks two rows back. */
 static int distance(const char *a, size_t na, const char *b, size_t nb)
 {
-    int rows[3][LONGEST + 1];
+    int rows[3][LONGEST_WORD + 1];
     for (size_t j = 0; j <= nb; j++) rows[0][j] = (int)j;
     for (size_t i = 1; i <= na; i++) {
         int *now = rows[i % 3];
@@ -40,13 +40,13 @@ static int distance(const char *a, size_t na, const char *b, size_t nb)
 const char *stair_closest(const char *word, const char *const *candidates)
 {
     size_t length = strlen(word);
-    if (length == 0 || length > LONGEST) return NULL;
+    if (length == 0 || length > LONGEST_WORD) return NULL;
     const char *best = NULL;
     int nearest = (int)length / 3 + 1; /* one slip per three letters, plus one */
     if (nearest >= (int)length) nearest = (int)length - 1;
     for (; *candidates; candidates++) {
         size_t size = strlen(*candidates);
-        if (size > LONGEST) continue;
+        if (size > LONGEST_WORD) continue;
         int away = distance(word, length, *candidates, size);
         if (away < nearest + (best == NULL)) {
             nearest = away;

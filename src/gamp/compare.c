@@ -111,7 +111,7 @@ static void moments(int n, const double *values, double *mean, double *error, do
     if (spread) *spread = n > 1 ? sqrt(square / (n - 1)) : NAN;
 }
 
-/* Entries of the last of each run's rows, (size) each, that `rows` picks. */
+/* Moments over the runs of what they ended with: the last row, (size), of the history that `rows` returns. */
 static void moments_of_rows(const stair_gamp_result *result, size_t size,
                             const double *(*rows)(const stair_gamp_run *), double *values, double *mean,
                             double *error, double *spread)

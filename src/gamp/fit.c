@@ -7,20 +7,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/matrix.h"
 #include "core/parallel.h"
 #include "core/qmc.h"
 #include "core/rng.h"
+#include "core/spectral.h"
 #include "gamp/run.h"
 
-#define POINTS 512   /* of the lattice behind one prediction */
-#define ENDS   65536 /* bytes */
-#define LABEL  (STAIR_MAX_TOKENS * STAIR_MAX_TOKENS)
-#define CELLS  (STAIR_MAX_INDICES * STAIR_MAX_TOKENS)
+static const struct {
+    int points;  /* of the lattice behind one prediction */
+    size_t ends; /* bytes at either end of X that tell one data set from another */
+} tuning = {.points = 512, .ends = 65536};
 
 static stair_status check_data(stair_context *context, const stair_gamp_data *data)
 {
-    if (data->dim < 1 || data->dim > 1 << 24)
+    if (data->dim < 1 || data->dim > STAIR_MOST_DATA_DIM)
         return stair_fail(context, STAIR_BAD_INPUT, "the dimension of x must be between 1 and 2^24, not %d",
                           data->dim);
     return STAIR_OK;
@@ -28,7 +28,7 @@ static stair_status check_data(stair_context *context, const stair_gamp_data *da
 
 static stair_tiles tiles_of(const stair_model *model, const stair_gamp_data *data)
 {
-    static const double nothing;
+    static const double nothing; /* X of no samples; a NULL would have it drawn */
     return (stair_tiles){.dim = data->dim,
                          .tokens = model->info.tokens,
                          .samples = data->samples,
@@ -42,7 +42,7 @@ static uint64_t data_mark(const stair_tiles *tiles, const double *labels, size_t
 {
     size_t bytes = tiles->samples * (size_t)tiles->tokens * (size_t)tiles->dim *
                    (tiles->single ? sizeof(float) : sizeof(double));
-    size_t end = bytes < ENDS ? bytes : ENDS;
+    size_t end = bytes < tuning.ends ? bytes : tuning.ends;
     const unsigned char *x = tiles->x, *parts[3] = {(const unsigned char *)labels, x, x + bytes - end};
     size_t sizes[3] = {count * sizeof(double), end, end};
     uint64_t mark = 0xCBF29CE484222325u;
@@ -116,8 +116,8 @@ typedef struct {
     const stair_model *model;
     const stair_tiles *tiles;
     const double *omega;
-    double root[STAIR_GAMP_SQUARE]; /* of C + prenoise */
-    double *normals;                /* (POINTS, P, M) */
+    double root[STAIR_SQUARE]; /* of C + prenoise */
+    double *normals;           /* (points, P, M) */
     double *mean, *deviation, *plugin;
 } predict_job;
 
@@ -126,8 +126,9 @@ static void predict_sample(const predict_job *job, size_t i)
     const stair_model_info *info = &job->model->info;
     int p = info->indices, m = info->tokens, outputs = info->label_size;
     const double *omega = job->omega + i * (size_t)(p * m);
-    double z[CELLS], y[LABEL], first[LABEL] = {0}, second[LABEL] = {0};
-    for (int n = 0; n < POINTS; n++) {
+    double z[STAIR_MAX_CELLS], y[STAIR_MAX_LABEL], first[STAIR_MAX_LABEL] = {0},
+                                                   second[STAIR_MAX_LABEL] = {0};
+    for (int n = 0; n < tuning.points; n++) {
         const double *normal = job->normals + n * p * m;
         for (int a = 0; a < p; a++)
             for (int t = 0; t < m; t++) {
@@ -136,8 +137,8 @@ static void predict_sample(const predict_job *job, size_t i)
             }
         job->model->ops->forward(job->model, z, y, NULL);
         for (int k = 0; k < outputs; k++) {
-            first[k] += y[k] / POINTS;
-            second[k] += y[k] * y[k] / POINTS;
+            first[k] += y[k] / tuning.points;
+            second[k] += y[k] * y[k] / tuning.points;
         }
     }
     for (int k = 0; k < outputs; k++) {
@@ -158,18 +159,6 @@ static stair_status predict_block(void *user, size_t block, int thread, stair_co
     return STAIR_OK;
 }
 
-static void symmetric_root(int n, const double *a, double shift, double *out)
-{
-    double values[STAIR_MAX_INDICES], vectors[STAIR_GAMP_SQUARE];
-    stair_matrix_eigen(n, a, values, vectors);
-    for (int i = 0; i < n; i++)
-        for (int j = 0; j < n; j++) {
-            out[i * n + j] = 0;
-            for (int k = 0; k < n; k++)
-                out[i * n + j] += vectors[i * n + k] * sqrt(fmax(0, values[k] + shift)) * vectors[j * n + k];
-        }
-}
-
 stair_status stair_gamp_predict(stair_context *context, const stair_model *model, const stair_gamp_run *run,
                                 const stair_gamp_data *fresh, double *mean, double *deviation, double *plugin)
 {
@@ -183,18 +172,15 @@ stair_status stair_gamp_predict(stair_context *context, const stair_model *model
                        .mean = mean,
                        .deviation = deviation,
                        .plugin = plugin,
-                       .normals = malloc(sizeof(double) * (size_t)(POINTS * cells))};
+                       .normals = malloc(sizeof(double) * (size_t)(tuning.points * cells))};
     stair_status status =
         omega && job.normals ? STAIR_OK : stair_fail(context, STAIR_NO_MEMORY, "out of memory");
     if (status == STAIR_OK) {
-        double shift[CELLS];
+        double shift[STAIR_MAX_CELLS];
         stair_rng_uniforms(run->seed, STAIR_RNG_SHIFT, (uint64_t)1 << 41, cells, shift);
-        for (int n = 0; n < POINTS; n++) {
-            stair_qmc_point(cells, POINTS, (uint64_t)n, shift, job.normals + n * cells);
-            for (int k = 0; k < cells; k++)
-                job.normals[n * cells + k] = stair_qmc_normal(job.normals[n * cells + k]);
-        }
-        symmetric_root(model->info.indices, run->cov, model->info.prenoise, job.root);
+        for (int n = 0; n < tuning.points; n++)
+            stair_qmc_gaussian(cells, (uint64_t)tuning.points, (uint64_t)n, shift, job.normals + n * cells);
+        stair_spectral_map(model->info.indices, run->cov, stair_shifted_root, model->info.prenoise, job.root);
         status = stair_gamp_project(context, &tiles, model->info.indices, run->weights, omega);
     }
     if (status == STAIR_OK) status = stair_parallel(context, stair_tiles_blocks(&tiles), predict_block, &job);

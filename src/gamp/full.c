@@ -1,9 +1,11 @@
 /* GAMP with a variance for every entry, to verify that replacing them by their averages changes nothing as D
  * grows:
  *
- *   V^mu = (1/(D M)) sum_j sum_m (x_jm)^2 C_j,   omega_m = sum_j x_jm W_j / sqrt(D) - V^mu g_m of the last
- * iteration A_i  = -(1/D) sum_mu sum_m (x_im)^2 dg_mm,   b_i = sum x_im g_m / sqrt(D) + A_i W_i,   C_i = (1 +
- * A_i)^-1,  W_i = C_i b_i
+ *   V^mu    = (1/(D M)) sum_j sum_m (x_jm)^2 C_j
+ *   omega_m = sum_j x_jm W_j / sqrt(D) - V^mu g_m          g of the last iteration
+ *   A_i     = -(1/D) sum_mu sum_m (x_im)^2 dg_mm
+ *   b_i     = sum_mu sum_m x_im g_m / sqrt(D) + A_i W_i
+ *   C_i     = (1 + A_i)^-1,  W_i = C_i b_i
  *
  * The channel has one V for all tokens of a sample, so V^mu is averaged over them; nothing else is. */
 #include <math.h>
@@ -55,7 +57,7 @@ static stair_status allocate(stair_context *context, const stair_gamp_state *s, 
     return STAIR_OK;
 }
 
-/* V and omega of one sample x (M, D) */
+/* V (P, P) and omega (P, M) of one sample x (M, D) */
 static void predict(const stair_gamp_state *s, const double *x, size_t sample, double *v, double *omega)
 {
     int p = s->p, m = s->m;
@@ -63,7 +65,7 @@ static void predict(const stair_gamp_state *s, const double *x, size_t sample, d
     const double *g = s->g + sample * (size_t)(p * m);
     memset(v, 0, sizeof(double) * (size_t)(p * p));
     for (int t = 0; t < m; t++) {
-        double own[STAIR_GAMP_SQUARE] = {0};
+        double own[STAIR_SQUARE] = {0};
         for (size_t j = 0; j < dim; j++) {
             double square = x[(size_t)t * dim + j] * x[(size_t)t * dim + j] / s->dim;
             for (int k = 0; k < p * p; k++) own[k] += square * s->full[j * (size_t)(p * p) + (size_t)k];
@@ -121,7 +123,7 @@ static stair_status pass(stair_context *context, stair_gamp_state *s, full_room 
 /* W_i and C_i of one column; false when 1 + A_i is not positive. */
 bool stair_gamp_column(int p, const double *a, const double *b, double *cov, double *w)
 {
-    double system[STAIR_GAMP_SQUARE], lower[STAIR_GAMP_SQUARE];
+    double system[STAIR_SQUARE], lower[STAIR_SQUARE];
     for (int i = 0; i < p; i++)
         for (int j = 0; j < p; j++) {
             system[i * p + j] = (i == j) + 0.5 * (a[i * p + j] + a[j * p + i]);

@@ -2,28 +2,28 @@
  *
  *   V^t = C^t,  omega^t = X W^t / sqrt(D) - o^t,  g^t = g_out(y, omega^t, V^t)
  *   A^t = -(1/D) sum_mu sum_m [dg_out]_mm,        b^t = X^T g^t / sqrt(D) + A^t W^t
- *   f   = (1 + (1-l) A)^-1 (sqrt(l) S + (1-l) b), F = (1-l) (1 + (1-l) A)^-1        side information l
- *   W^(t+1) = (1-d) f + d W^t,  C^(t+1) = (1-d) F + d C^t,  o^(t+1) = (1-d) F g^t + d o^t      damping d
+ *   f   = (1 + (1-l) A)^-1 (sqrt(l) S + (1-l) b),  F = (1-l) (1 + (1-l) A)^-1
+ *   W^(t+1) = (1-d) f + d W^t,  C^(t+1) = (1-d) F + d C^t,  o^(t+1) = (1-d) F g^t + d o^t
  *
- * The memory o is what makes damping exact: W^t is a sum of past f, and each answers with its own Onsager
- * term.  Without damping o^(t+1) = C^(t+1) g^t.  Reference: MATH of Algorithm 1, corrected in docs/errata.md;
- * the general form in Gerbelot, Berthier, Information and Inference 12 (2023). */
+ * with side information S = sqrt(l) W* + sqrt(1-l) n of strength l, and damping d.
+ *
+ * The memory o makes damping exact: W^t is a weighted sum of past f, each of which has its own Onsager term,
+ * and o is the sum of these.  Without damping o^(t+1) = C^(t+1) g^t.  Reference: Algorithm 1 of the paper,
+ * corrected in docs/errata.md; in general, Gerbelot, Berthier, Information and Inference 12 (2023). */
 #ifndef STAIR_GAMP_GAMP_H
 #define STAIR_GAMP_GAMP_H
 
 #include "gamp/tiles.h"
 #include "model/structure.h"
 
-#define STAIR_GAMP_SQUARE (STAIR_MAX_INDICES * STAIR_MAX_INDICES)
-
 typedef enum {
     STAIR_GAMP_PLAIN,
-    STAIR_GAMP_FULL,
-    STAIR_GAMP_BP,
-    STAIR_GAMP_NO_ONSAGER,
-    STAIR_GAMP_PRINTED_ONSAGER,
-    STAIR_GAMP_PRINTED_G,
-    STAIR_GAMP_PRINTED_SIDE
+    STAIR_GAMP_FULL,            /* a variance for every entry: full.c */
+    STAIR_GAMP_BP,              /* belief propagation: relaxed_bp.c */
+    STAIR_GAMP_NO_ONSAGER,      /* o = 0 */
+    STAIR_GAMP_PRINTED_ONSAGER, /* as the paper prints them; docs/errata.md has why they fail: o with g^t, */
+    STAIR_GAMP_PRINTED_G,       /* E[Z|y] for g, */
+    STAIR_GAMP_PRINTED_SIDE     /* the update with side information */
 } stair_gamp_variant;
 
 int stair_gamp_variant_of(const char *name); /* or -1 */
@@ -38,7 +38,7 @@ typedef struct {
     double *side;         /* S (P, D), or NULL */
 } stair_gamp_problem;
 
-typedef struct {
+typedef struct stair_gamp_state {
     const stair_model *model;
     const stair_gamp_options *options;
     stair_channel_options channel;
@@ -48,16 +48,16 @@ typedef struct {
     size_t samples;
     double scale; /* 1/sqrt(D) */
     int iteration;
-    double *w;                    /* (P, D) */
-    double c[STAIR_GAMP_SQUARE];  /* C, which is V */
-    double f[STAIR_GAMP_SQUARE];  /* F of the last step */
-    double damping;               /* d of the last step */
-    double cov_change;            /* largest relative change of a variance in it */
-    double *g, *o;                /* (N, P, M): last g, and the memory o before the last step */
-    double *next_g, *next_o;      /* where a pass writes */
-    double *b;                    /* (P, D): X^T g / sqrt(D); behind it the rest of what a pass sums */
-    double a[STAIR_GAMP_SQUARE];  /* A */
-    double gg[STAIR_GAMP_SQUARE]; /* (1/D) sum g g^T, which A equals on average */
+    double *w;               /* (P, D) */
+    double c[STAIR_SQUARE];  /* C, which is V */
+    double f[STAIR_SQUARE];  /* F of the last step */
+    double damping;          /* d of the last step */
+    double cov_change;       /* largest relative change of a variance in it */
+    double *g, *o;           /* (N, P, M): last g, and the memory o before the last step */
+    double *next_g, *next_o; /* where a pass writes */
+    double *b;               /* (stair_gamp_sum_size): X^T g / sqrt(D) (P, D), then what else a pass sums */
+    double a[STAIR_SQUARE];  /* A */
+    double gg[STAIR_SQUARE]; /* (1/D) sum g g^T, which A equals on average */
     double channel_error;
     double *room; /* of the sums of a pass */
     size_t room_size;
@@ -70,8 +70,8 @@ stair_status stair_gamp_problem_draw(stair_context *context, const stair_model *
                                      const stair_gamp_options *options, uint64_t seed,
                                      stair_gamp_problem *problem);
 void stair_gamp_problem_destroy(stair_gamp_problem *problem);
-/* row p: scale * the normals of stream (seed, purpose, p) */
-void stair_gamp_draw_rows(uint64_t seed, int purpose, int rows, int dim, double scale, double *out);
+/* label (K) of Z (P, M); noise (PM + K): standard normals, not looked at where the model has no noise */
+void stair_gamp_label(const stair_model *model, const double *z, const double *noise, double *label);
 
 /* ---- state.c ----------------------------------------------------------------------------------- */
 stair_status stair_gamp_state_create(stair_context *context, const stair_model *model,
@@ -80,23 +80,23 @@ stair_status stair_gamp_state_create(stair_context *context, const stair_model *
 void stair_gamp_state_destroy(stair_gamp_state *state);
 void stair_gamp_state_start(stair_gamp_state *state, uint64_t seed);
 
-/* ---- pass.c: one pass over X.  Fills next_g, next_o, b, a, gg; nothing else changes when it fails.
- * ----------- */
+/* ---- pass.c: one pass over X ------------------------------------------------------------------- */
+/* Fills next_g, next_o, b, a and gg from the rest; when it fails the run is where it was. */
 size_t stair_gamp_sum_size(const stair_gamp_state *state); /* doubles that a pass sums over the samples */
 stair_status stair_gamp_pass(stair_context *context, stair_gamp_state *state);
 /* z (N, P, M) = X w^T / sqrt(D) */
 stair_status stair_gamp_project(stair_context *context, const stair_tiles *tiles, int indices,
                                 const double *w, double *z);
 
-/* ---- step.c: the new W and C.  False when 1 + A is not positive: diverged.
- * ----------------------------------- */
+/* ---- step.c ------------------------------------------------------------------------------------ */
+/* The new W and C.  False when the run has diverged: 1 + A is not positive, or W runs away. */
 bool stair_gamp_update(stair_gamp_state *state, double *change);
 /* Pass and update, whatever the variant. */
 stair_status stair_gamp_iterate(stair_context *context, stair_gamp_state *state, double *change,
                                 bool *finite);
 
-/* ---- full.c, relaxed_bp.c: whole iterations of the verification variants; `full` has the size they ask for
- * ----- */
+/* ---- full.c, relaxed_bp.c: whole iterations of the verification variants ------------------------- */
+/* doubles of state->full that they ask for */
 size_t stair_gamp_full_size(const stair_gamp_state *state);
 void stair_gamp_full_start(stair_gamp_state *state);
 stair_status stair_gamp_full_step(stair_context *context, stair_gamp_state *state, double *change,

@@ -21,9 +21,13 @@
 #include "core/stats.h"
 #include "gamp/gamp.h"
 
-#define CELLS      (STAIR_MAX_INDICES * STAIR_MAX_TOKENS)
-#define LABEL      STAIR_MAX_LABEL
-#define REPLICATES 8
+enum {
+    REPLICATES = 8
+}; /* random shifts of the lattice behind the errors; their spread is the error of these */
+
+static const struct {
+    double lost; /* pivot, relative to its diagonal entry, that is rounding */
+} tuning = {.lost = 1e-14};
 
 void stair_gamp_overlap(int p, int dim, const double *a, const double *b, double *out)
 {
@@ -36,10 +40,11 @@ void stair_gamp_overlap(int p, int dim, const double *a, const double *b, double
         }
 }
 
-/* q <- r^T q r, m <- r^T m for r (P, P) orthogonal */
+/* q <- r^T q r, m <- r^T m for r (P, P) orthogonal; one product after the other, which is not the order of
+ * stair_spectral_project() and so not its last digit */
 static void turn(int p, const double *r, double *q, double *m)
 {
-    double half[STAIR_GAMP_SQUARE], turned[STAIR_GAMP_SQUARE];
+    double half[STAIR_SQUARE], turned[STAIR_SQUARE];
     for (int i = 0; i < p; i++)
         for (int j = 0; j < p; j++) {
             half[i * p + j] = turned[i * p + j] = 0;
@@ -56,11 +61,11 @@ static void turn(int p, const double *r, double *q, double *m)
         }
 }
 
-/* The rotation of the rows that turn with row `first` that brings their block of m closest to a positive
+/* r for the rows that turn with row `first`: the rotation that brings their block of m closest to a positive
  * matrix. */
 static void block_rotation(int p, const stair_symmetry *s, int first, const double *m, double *r)
 {
-    double block[STAIR_GAMP_SQUARE], best[STAIR_GAMP_SQUARE], other[STAIR_GAMP_SQUARE], trace[2] = {0, 0};
+    double block[STAIR_SQUARE], best[STAIR_SQUARE], other[STAIR_SQUARE], trace[2] = {0, 0};
     int row[STAIR_MAX_INDICES], n = 0;
     for (int i = first; i < p; i++)
         if (s->turn[i] == first) row[n++] = i;
@@ -84,7 +89,8 @@ static bool turns(int p, const stair_symmetry *s, int i)
     return false;
 }
 
-/* Of the rows that do not turn, those that may change sign or places do, the largest entries of m first. */
+/* r for the rows that do not turn: each goes to a place where the symmetries allow it, with the sign that
+ * makes its entry of m positive; the largest entries of m choose first. */
 static void exchange(int p, const stair_symmetry *s, const double *m, double *r)
 {
     bool row[STAIR_MAX_INDICES] = {false}, column[STAIR_MAX_INDICES] = {false};
@@ -108,7 +114,7 @@ void stair_gamp_align(const stair_structure *structure, double *q, double *m)
 {
     const stair_symmetry *s = &structure->symmetry;
     int p = s->indices;
-    double r[STAIR_GAMP_SQUARE] = {0}, trace = 0;
+    double r[STAIR_SQUARE] = {0}, trace = 0;
     for (int i = 0; i < p; i++)
         if (s->turn[i] == i && turns(p, s, i)) block_rotation(p, s, i, m, r);
     exchange(p, s, m, r);
@@ -125,7 +131,7 @@ static void factor(int n, const double *a, double *lower)
     for (int j = 0; j < n; j++) {
         double pivot = a[j * n + j];
         for (int k = 0; k < j; k++) pivot -= lower[j * n + k] * lower[j * n + k];
-        if (!(pivot > 1e-14 * a[j * n + j])) continue;
+        if (!(pivot > tuning.lost * a[j * n + j])) continue;
         lower[j * n + j] = sqrt(pivot);
         for (int i = j + 1; i < n; i++) {
             double sum = a[i * n + j];
@@ -135,11 +141,14 @@ static void factor(int n, const double *a, double *lower)
     }
 }
 
+/* Adds what one point, normals (4, P, M), has to say; joint and rest are factors of the covariances of (Z,
+ * omega) and of Z given omega. */
 static void one_point(const stair_model *model, const double *joint, const double *rest,
                       const double *normals, double *bayes, double *plugin)
 {
     int p = model->info.indices, m = model->info.tokens, size = p * m, outputs = model->info.label_size;
-    double z[2 * CELLS], u[CELLS], y[LABEL], mean[LABEL], first[LABEL], second[LABEL];
+    double z[2 * STAIR_MAX_CELLS], u[STAIR_MAX_CELLS], y[STAIR_MAX_LABEL], mean[STAIR_MAX_LABEL],
+        first[STAIR_MAX_LABEL], second[STAIR_MAX_LABEL];
     double *omega = z + size;
     stair_prediction_spread(2 * p, m, joint, true, NULL, normals, z); /* Z + sqrt(prenoise) n, then omega */
     model->ops->forward(model, z, y, NULL);
@@ -161,14 +170,12 @@ static int points_each(int points)
 double *stair_gamp_error_normals(const stair_model *model, int points, uint64_t seed)
 {
     int size = 4 * model->info.indices * model->info.tokens, each = points_each(points);
-    double shift[4 * CELLS], *normals = malloc(sizeof(double) * (size_t)size * (size_t)each * REPLICATES),
-                             *at = normals;
+    double shift[4 * STAIR_MAX_CELLS],
+        *normals = malloc(sizeof(double) * (size_t)size * (size_t)each * REPLICATES), *at = normals;
     for (int r = 0; normals && r < REPLICATES; r++) {
         stair_rng_uniforms(seed, STAIR_RNG_SHIFT, (uint64_t)1 << 40 | (uint64_t)r, size, shift);
-        for (int i = 0; i < each; i++, at += size) {
-            stair_qmc_point(size, (uint64_t)each, (uint64_t)i, shift, at);
-            for (int k = 0; k < size; k++) at[k] = stair_qmc_normal(at[k]);
-        }
+        for (int i = 0; i < each; i++, at += size)
+            stair_qmc_gaussian(size, (uint64_t)each, (uint64_t)i, shift, at);
     }
     return normals;
 }
@@ -177,8 +184,7 @@ void stair_gamp_errors_at(const stair_model *model, int points, const double *no
                           const double *m, const double *q, const double *v, stair_gamp_errors *errors)
 {
     int p = model->info.indices, n = 2 * p, size = p * model->info.tokens, each = points_each(points);
-    double both[4 * STAIR_GAMP_SQUARE], joint[4 * STAIR_GAMP_SQUARE], wide[STAIR_GAMP_SQUARE],
-        rest[STAIR_GAMP_SQUARE];
+    double both[4 * STAIR_SQUARE], joint[4 * STAIR_SQUARE], wide[STAIR_SQUARE], rest[STAIR_SQUARE];
     double bayes[REPLICATES] = {0}, plugin[REPLICATES] = {0};
     for (int i = 0; i < p; i++)
         for (int j = 0; j < p; j++) {

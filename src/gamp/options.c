@@ -7,14 +7,13 @@
 
 #define ROW(name, kind, field)    STAIR_OPTION(name, kind, stair_gamp_options, field)
 #define THEORY(name, kind, field) STAIR_OPTION(name, kind, stair_gamp_theory_options, field)
-#define MOST_SAMPLES              1e12
-#define MOST_MESSAGES             1e7 /* of relaxed belief propagation */
 
 static const char *const variants[] = {"gamp",      "full",         "bp", "no-onsager", "printed-onsager",
                                        "printed-g", "printed-side", NULL};
 
 static const stair_option options[] = {
-    {ROW("dim", INT, dim), .value = "D", .text = "dimension of a token", .low = 1, .high = 1 << 24},
+    {ROW("dim", INT, dim), .value = "D", .text = "dimension of a token", .low = 1,
+     .high = STAIR_MOST_DATA_DIM},
     {ROW("alpha", DOUBLE, alpha), .value = "X", .text = "samples per dimension, N = alpha D", .low = 0,
      .high = 1e9},
     {ROW("seeds", INT, seeds), .value = "K", .text = "runs, with seeds N, N+1, ...", .low = 1,
@@ -114,9 +113,9 @@ static stair_status check_variant(stair_context *context, const stair_gamp_optio
     if ((variant == STAIR_GAMP_FULL || variant == STAIR_GAMP_BP) && (o->side > 0 || o->damping > 0))
         return stair_fail(context, STAIR_BAD_INPUT, "variant %s knows neither side information nor damping",
                           o->variant);
-    if (variant == STAIR_GAMP_BP && messages > MOST_MESSAGES)
+    if (variant == STAIR_GAMP_BP && messages > STAIR_MOST_MESSAGES)
         return stair_fail(context, STAIR_BAD_INPUT, "alpha * dim^2 must be at most %g for variant bp, not %g",
-                          MOST_MESSAGES, messages);
+                          STAIR_MOST_MESSAGES, messages);
     return STAIR_OK;
 }
 
@@ -124,9 +123,9 @@ stair_status stair_gamp_check(stair_context *context, const stair_gamp_options *
 {
     STAIR_TRY(stair_options_check(context, &stair_gamp_table, o));
     STAIR_TRY(check_variant(context, o));
-    if (o->alpha * o->dim > MOST_SAMPLES)
-        return stair_fail(context, STAIR_BAD_INPUT, "alpha * dim must be at most %g, not %g", MOST_SAMPLES,
-                          o->alpha * o->dim);
+    if (o->alpha * o->dim > STAIR_MOST_SAMPLES)
+        return stair_fail(context, STAIR_BAD_INPUT, "alpha * dim must be at most %g, not %g",
+                          STAIR_MOST_SAMPLES, o->alpha * o->dim);
     if (o->side > 0 && o->start_overlap > 0)
         return stair_fail(context, STAIR_BAD_INPUT,
                           "side information gives the first estimate; start-overlap has no place beside it");

@@ -76,7 +76,7 @@ static void react(const stair_gamp_state *s, size_t first, size_t n, double *ome
 {
     size_t cells = (size_t)(s->p * s->m);
     for (size_t i = 0; i < n; i++) {
-        double now[STAIR_MAX_INDICES * STAIR_MAX_TOKENS];
+        double now[STAIR_MAX_CELLS];
         size_t at = (first + i) * cells;
         apply(s->p, s->m, s->f, s->g + at, now);
         for (size_t k = 0; k < cells; k++) {
@@ -99,7 +99,7 @@ static stair_status denoise(stair_context *local, const stair_gamp_state *s, siz
                                      &result));
     if (s->variant == STAIR_GAMP_PRINTED_ONSAGER) { /* omega of the print: its own g taken off */
         for (size_t i = 0; i < n; i++) {
-            double own[STAIR_MAX_INDICES * STAIR_MAX_TOKENS];
+            double own[STAIR_MAX_CELLS];
             apply(s->p, s->m, s->c, result.g + i * cells, own);
             for (size_t j = 0; j < cells; j++) room->omega[i * cells + j] -= own[j];
         }
@@ -107,7 +107,7 @@ static stair_status denoise(stair_context *local, const stair_gamp_state *s, siz
                                          &result));
     }
     for (size_t i = 0; i < n && s->variant == STAIR_GAMP_PRINTED_G; i++) { /* E[Z|y] = omega + V g_out */
-        double own[STAIR_MAX_INDICES * STAIR_MAX_TOKENS];
+        double own[STAIR_MAX_CELLS];
         apply(s->p, s->m, s->c, result.g + i * cells, own);
         for (size_t j = 0; j < cells; j++) result.g[i * cells + j] = room->omega[i * cells + j] + own[j];
     }

@@ -12,13 +12,16 @@
 #include "core/rng.h"
 #include "gamp/gamp.h"
 
-void stair_gamp_draw_rows(uint64_t seed, int purpose, int rows, int dim, double scale, double *out)
+void stair_gamp_label(const stair_model *model, const double *z, const double *noise, double *label)
 {
-    for (int p = 0; p < rows; p++) {
-        double *row = out + (size_t)p * (size_t)dim;
-        stair_rng_normals(seed, (stair_rng_purpose)purpose, (uint64_t)p, dim, row);
-        for (int d = 0; d < dim; d++) row[d] *= scale;
-    }
+    const stair_model_info *info = &model->info;
+    int cells = info->indices * info->tokens;
+    double moved[STAIR_MAX_CELLS];
+    for (int k = 0; k < cells; k++)
+        moved[k] = info->prenoise > 0 ? z[k] + sqrt(info->prenoise) * noise[k] : z[k];
+    model->ops->forward(model, moved, info->output_noisy ? label : NULL, info->output_noisy ? NULL : label);
+    for (int k = 0; k < info->label_size && info->output_noisy; k++)
+        label[k] += sqrt(info->noise) * noise[cells + k];
 }
 
 typedef struct {
@@ -33,16 +36,10 @@ static void label_sample(const label_job *job, size_t i)
 {
     const stair_model_info *info = &job->model->info;
     int cells = info->indices * info->tokens, outputs = info->label_size;
-    double z[STAIR_MAX_INDICES * STAIR_MAX_TOKENS];
-    double noise[STAIR_MAX_INDICES * STAIR_MAX_TOKENS + STAIR_MAX_TOKENS * STAIR_MAX_TOKENS];
-    double *label = job->labels + i * (size_t)outputs;
-    memcpy(z, job->z + i * (size_t)cells, sizeof(double) * (size_t)cells);
+    double noise[STAIR_MAX_CELLS + STAIR_MAX_LABEL];
     if (info->prenoise > 0 || info->noise > 0)
         stair_rng_normals(job->seed, STAIR_RNG_NOISE, i, cells + outputs, noise);
-    for (int k = 0; k < cells && info->prenoise > 0; k++) z[k] += sqrt(info->prenoise) * noise[k];
-    job->model->ops->forward(job->model, z, info->output_noisy ? label : NULL,
-                             info->output_noisy ? NULL : label);
-    for (int k = 0; k < outputs && info->output_noisy; k++) label[k] += sqrt(info->noise) * noise[cells + k];
+    stair_gamp_label(job->model, job->z + i * (size_t)cells, noise, job->labels + i * (size_t)outputs);
 }
 
 static stair_status label_block(void *user, size_t block, int thread, stair_context *local)
@@ -72,7 +69,7 @@ static stair_status draw_labels(stair_context *context, const stair_model *model
 
 static void draw_side(double lambda, uint64_t seed, int p, int dim, stair_gamp_problem *problem)
 {
-    stair_gamp_draw_rows(seed, STAIR_RNG_SIDE, p, dim, sqrt(1 - lambda), problem->side);
+    stair_rng_rows(seed, STAIR_RNG_SIDE, p, dim, sqrt(1 - lambda), problem->side);
     for (size_t i = 0; i < (size_t)p * (size_t)dim; i++)
         problem->side[i] += sqrt(lambda) * problem->teacher[i];
 }
@@ -115,7 +112,7 @@ stair_status stair_gamp_problem_draw(stair_context *context, const stair_model *
         problem->tiles.x = problem->stored;
     }
     if (status == STAIR_OK) {
-        stair_gamp_draw_rows(seed, STAIR_RNG_TEACHER, p, options->dim, 1, problem->teacher);
+        stair_rng_rows(seed, STAIR_RNG_TEACHER, p, options->dim, 1, problem->teacher);
         if (problem->side) draw_side(options->side, seed, p, options->dim, problem);
         status = draw_labels(context, model, seed, problem);
     }

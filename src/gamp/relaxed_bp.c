@@ -1,19 +1,18 @@
 /* Relaxed belief propagation, from which GAMP is derived: a message for every weight and sample.
  *
- *   omega^mu_i = sum_(j != i) x_jm W_(j->mu) / sqrt(D),   V^mu_i = (1/D) sum_(j != i) (x_jm)^2 C_(j->mu)
- *   B_(mu->i)  = sum_m x_im g_m / sqrt(D),                A_(mu->i) = -(1/D) sum_m (x_im)^2 dg_mm,   g, dg at
- * omega^mu_i, V^mu_i C_(i->mu)  = (1 + sum_(nu != mu) A_(nu->i))^-1,       W_(i->mu) = C_(i->mu) sum_(nu !=
- * mu) B_(nu->i)
+ *   omega^mu_i = sum_(j != i) x_jm W_(j->mu) / sqrt(D),    V^mu_i = (1/D) sum_(j != i) (x_jm)^2 C_(j->mu)
+ *   B_(mu->i)  = sum_m x_im g_m / sqrt(D),                 A_(mu->i) = -(1/D) sum_m (x_im)^2 dg_mm
+ *   C_(i->mu)  = (1 + sum_(nu != mu) A_(nu->i))^-1,        W_(i->mu) = C_(i->mu) sum_(nu != mu) B_(nu->i)
  *
- * The posterior of W_i has all nu.  N D evaluations of the channel in each iteration: small problems only.  V
- * is averaged over the tokens of a sample, as in full.c. */
+ * with g and dg at omega^mu_i, V^mu_i.  The posterior of W_i has all nu.  N D evaluations of the channel in
+ * each iteration: small problems only.  V is averaged over the tokens of a sample, as in full.c. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "gamp/gamp.h"
 
-/* messages of pair (mu, i) are at [mu*D + i]: W (P), C (P, P), B (P), A (P, P) */
+/* Doubles of the messages of a pair (mu, i), number mu D + i: W (P), C (P, P), B (P), A (P, P). */
 static size_t stride(const stair_gamp_state *s)
 {
     return (size_t)(2 * s->p + 2 * s->p * s->p);
@@ -55,12 +54,12 @@ static stair_status allocate(stair_context *context, const stair_gamp_state *s, 
     return STAIR_OK;
 }
 
-/* Sums over all j, then each without its own term. */
+/* omega and V of every i of one sample: sums over all j (sign +), then less the term j = i (sign -). */
 static void cavities(const stair_gamp_state *s, const double *messages, bp_room *room)
 {
     int p = s->p, m = s->m;
     size_t dim = (size_t)s->dim, cells = (size_t)(p * m), square = (size_t)(p * p);
-    double omega[STAIR_MAX_INDICES * STAIR_MAX_TOKENS] = {0}, v[STAIR_GAMP_SQUARE] = {0};
+    double omega[STAIR_MAX_CELLS] = {0}, v[STAIR_SQUARE] = {0};
     for (int sign = 1; sign >= -1; sign -= 2)
         for (size_t j = 0; j < dim; j++) {
             const double *w = messages + j * stride(s), *c = w + p;
@@ -111,8 +110,7 @@ static bool column_messages(stair_gamp_state *s, size_t i, double *moved, double
 {
     int p = s->p;
     size_t dim = (size_t)s->dim;
-    double a[STAIR_GAMP_SQUARE] = {0}, b[STAIR_MAX_INDICES] = {0}, cov[STAIR_GAMP_SQUARE],
-           w[STAIR_MAX_INDICES];
+    double a[STAIR_SQUARE] = {0}, b[STAIR_MAX_INDICES] = {0}, cov[STAIR_SQUARE], w[STAIR_MAX_INDICES];
     for (size_t mu = 0; mu < s->samples; mu++) {
         const double *from = s->full + (mu * dim + i) * stride(s) + p + p * p;
         for (int k = 0; k < p; k++) b[k] += from[k];
@@ -128,7 +126,7 @@ static bool column_messages(stair_gamp_state *s, size_t i, double *moved, double
     for (int k = 0; k < p * p; k++) s->c[k] += cov[k] / s->dim;
     for (size_t mu = 0; mu < s->samples; mu++) {
         double *message = s->full + (mu * dim + i) * stride(s), *from = message + p + p * p;
-        double without_a[STAIR_GAMP_SQUARE], without_b[STAIR_MAX_INDICES];
+        double without_a[STAIR_SQUARE], without_b[STAIR_MAX_INDICES];
         for (int k = 0; k < p; k++) without_b[k] = b[k] - from[k];
         for (int k = 0; k < p * p; k++) without_a[k] = a[k] - from[p + k];
         if (!stair_gamp_column(p, without_a, without_b, message + p, message)) return false;

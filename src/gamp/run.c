@@ -14,10 +14,13 @@
 
 enum { GOES_ON = STAIR_STOPS };
 
-#define SETTLED 0.01  /* variances that still shrink towards perfect recovery change by more */
-#define NOTHING 1e-12 /* mean square of W that counts as zero */
+static const struct {
+    double settled; /* relative change of a variance that is none: towards perfect recovery they change by
+                       more */
+    double zero;    /* mean square of W that counts as zero */
+} tuning = {.settled = 0.01, .zero = 1e-12};
 
-/* Progress of the whole request out of that of one pass. */
+/* Turns the progress of one pass into that of the whole request. */
 typedef struct {
     stair_context *outer;
     double done, total;
@@ -32,16 +35,15 @@ static bool relay_progress(void *user, double done, double total)
 
 typedef struct {
     const stair_structure *structure;
-    stair_context *context; /* whose progress is the whole request's */
-    stair_context *outer;
+    stair_context *context; /* its progress is that of the whole request */
     stair_gamp_state state;
     stair_gamp_run *out;
-    double t[STAIR_GAMP_SQUARE]; /* W* W*^T / D */
-    double *normals;             /* behind the errors of prediction */
-    int stop;
+    double t[STAIR_SQUARE]; /* W* W*^T / D */
+    double *normals;        /* behind the errors of prediction */
+    int stop;               /* a stair_stop, or GOES_ON */
     uint64_t fingerprint;
-    const char *file;
-    double saved;
+    const char *file; /* of its checkpoint, or NULL */
+    double saved;     /* when, by stair_seconds() */
 } one_run;
 
 static stair_status grow(stair_context *context, stair_gamp_run *run, int p)
@@ -61,7 +63,7 @@ static stair_status grow(stair_context *context, stair_gamp_run *run, int p)
     return STAIR_OK;
 }
 
-/* The record of the iteration just done; errors of prediction take a while and are asked for by name. */
+/* The record of the iteration just done; errors of prediction take a while and are made where asked for. */
 static void fill_record(one_run *run, double change, bool with_errors)
 {
     stair_gamp_state *s = &run->state;
@@ -100,42 +102,51 @@ static void fill_record(one_run *run, double change, bool with_errors)
 static int why_stop(const one_run *run, double change)
 {
     const stair_gamp_state *s = &run->state;
-    double values[STAIR_MAX_INDICES], vectors[STAIR_GAMP_SQUARE], square = 0;
+    double values[STAIR_MAX_INDICES], vectors[STAIR_SQUARE], square = 0;
     for (int i = 0; i < s->p; i++)
         square +=
             run->out->q[(size_t)(run->out->count - 1) * (size_t)(s->p * s->p) + (size_t)(i * (s->p + 1))];
     stair_matrix_eigen(s->p, s->c, values, vectors);
     if (values[s->p - 1] < s->options->perfect) return STAIR_STOP_PERFECT;
-    if (s->iteration && square / s->p < NOTHING) return STAIR_STOP_ZERO;
-    if (s->iteration && change < s->options->tolerance && s->cov_change < SETTLED)
+    if (s->iteration && square / s->p < tuning.zero) return STAIR_STOP_ZERO;
+    if (s->iteration && change < s->options->tolerance && s->cov_change < tuning.settled)
         return STAIR_STOP_CONVERGED;
     return s->iteration >= s->options->max_iterations ? STAIR_STOP_ITERATIONS : GOES_ON;
 }
 
-/* A history entry is as many bytes as its parts; a finished run keeps no messages. */
+/* Everything a run goes on from, to the file or from it; a finished run has no use for g and o. */
+static stair_status move_state(one_run *run, stair_state *file, bool put)
+{
+    stair_gamp_state *s = &run->state;
+    stair_gamp_run *out = run->out;
+    int count = out->count;
+    stair_state_move(file, put, &count, sizeof count);
+    stair_state_move(file, put, &run->stop, sizeof run->stop);
+    stair_state_move(file, put, &s->iteration, sizeof s->iteration);
+    stair_state_move(file, put, &s->damping, sizeof s->damping);
+    stair_state_move(file, put, s->c, sizeof s->c);
+    stair_state_move(file, put, s->f, sizeof s->f);
+    stair_state_move(file, put, s->seconds, sizeof s->seconds);
+    stair_state_move(file, put, s->w, (size_t)s->p * (size_t)s->dim * sizeof(double));
+    size_t cells = run->stop == GOES_ON ? s->samples * (size_t)(s->p * s->m) : 0;
+    stair_state_move(file, put, s->g, cells * sizeof(double));
+    stair_state_move(file, put, s->o, cells * sizeof(double));
+    while (!file->failed && out->count < count) STAIR_TRY(grow(run->context, out, s->p));
+    if (file->failed) return STAIR_OK;
+    size_t n = (size_t)count, square = (size_t)(s->p * s->p);
+    stair_state_move(file, put, out->history, n * sizeof *out->history);
+    stair_state_move(file, put, out->q, n * square * sizeof(double));
+    stair_state_move(file, put, out->m, n * square * sizeof(double));
+    stair_state_move(file, put, out->v, n * square * sizeof(double));
+    stair_state_move(file, put, out->cosine, n * (size_t)s->p * sizeof(double));
+    return STAIR_OK;
+}
+
 static stair_status save(one_run *run)
 {
-    const stair_gamp_state *s = &run->state;
-    const stair_gamp_run *out = run->out;
-    size_t cells = run->stop == GOES_ON ? s->samples * (size_t)(s->p * s->m) : 0, n = (size_t)out->count;
-    size_t square = (size_t)(s->p * s->p);
     stair_state file = {0};
-    stair_state_put(&file, &out->count, sizeof out->count);
-    stair_state_put(&file, &run->stop, sizeof run->stop);
-    stair_state_put(&file, &s->iteration, sizeof s->iteration);
-    stair_state_put(&file, &s->damping, sizeof s->damping);
-    stair_state_put(&file, s->c, sizeof s->c);
-    stair_state_put(&file, s->f, sizeof s->f);
-    stair_state_put(&file, s->seconds, sizeof s->seconds);
-    stair_state_put(&file, s->w, (size_t)s->p * (size_t)s->dim * sizeof(double));
-    stair_state_put(&file, s->g, cells * sizeof(double));
-    stair_state_put(&file, s->o, cells * sizeof(double));
-    stair_state_put(&file, out->history, n * sizeof *out->history);
-    stair_state_put(&file, out->q, n * square * sizeof(double));
-    stair_state_put(&file, out->m, n * square * sizeof(double));
-    stair_state_put(&file, out->v, n * square * sizeof(double));
-    stair_state_put(&file, out->cosine, n * (size_t)s->p * sizeof(double));
-    stair_status status = stair_state_save(run->context, run->file, run->fingerprint, &file);
+    stair_status status = move_state(run, &file, true);
+    if (status == STAIR_OK) status = stair_state_save(run->context, run->file, run->fingerprint, &file);
     stair_state_free(&file);
     run->saved = stair_seconds();
     return status;
@@ -143,43 +154,16 @@ static stair_status save(one_run *run)
 
 static stair_status restore(one_run *run, bool *found)
 {
-    stair_gamp_state *s = &run->state;
-    stair_gamp_run *out = run->out;
     stair_state file;
-    int count = 0;
     STAIR_TRY(stair_state_load(run->context, run->file, run->fingerprint, &file, found));
-    stair_status status = STAIR_OK;
-    if (*found) {
-        stair_state_get(&file, &count, sizeof count);
-        stair_state_get(&file, &run->stop, sizeof run->stop);
-        stair_state_get(&file, &s->iteration, sizeof s->iteration);
-        stair_state_get(&file, &s->damping, sizeof s->damping);
-        stair_state_get(&file, s->c, sizeof s->c);
-        stair_state_get(&file, s->f, sizeof s->f);
-        stair_state_get(&file, s->seconds, sizeof s->seconds);
-        stair_state_get(&file, s->w, (size_t)s->p * (size_t)s->dim * sizeof(double));
-        size_t cells = run->stop == GOES_ON ? s->samples * (size_t)(s->p * s->m) : 0,
-               square = (size_t)(s->p * s->p);
-        stair_state_get(&file, s->g, cells * sizeof(double));
-        stair_state_get(&file, s->o, cells * sizeof(double));
-        while (status == STAIR_OK && !file.failed && out->count < count)
-            status = grow(run->context, out, s->p);
-        if (status == STAIR_OK && !file.failed) {
-            size_t n = (size_t)count;
-            stair_state_get(&file, out->history, n * sizeof *out->history);
-            stair_state_get(&file, out->q, n * square * sizeof(double));
-            stair_state_get(&file, out->m, n * square * sizeof(double));
-            stair_state_get(&file, out->v, n * square * sizeof(double));
-            stair_state_get(&file, out->cosine, n * (size_t)s->p * sizeof(double));
-        }
-        if (status == STAIR_OK && (file.failed || file.at != file.size))
-            status = stair_fail(run->context, STAIR_FAILED, "%s: checkpoint cannot be read", run->file);
-    }
+    stair_status status = *found ? move_state(run, &file, false) : STAIR_OK;
+    if (*found && status == STAIR_OK && (file.failed || file.at != file.size))
+        status = stair_fail(run->context, STAIR_FAILED, "%s: checkpoint cannot be read", run->file);
     stair_state_free(&file);
     return status;
 }
 
-/* The verification variants are small: they start again. */
+/* The verification variants keep no checkpoint: their problems are small, so they start again. */
 static bool resumable(const one_run *run)
 {
     return run->state.variant != STAIR_GAMP_FULL && run->state.variant != STAIR_GAMP_BP;
@@ -194,7 +178,7 @@ static stair_status iterate(one_run *run, relay *progress)
         progress->done = done + (double)s->iteration / (s->options->max_iterations + 1);
         bool finite = true;
         stair_status status = stair_gamp_iterate(run->context, s, &change, &finite);
-        if (status == STAIR_UNSUPPORTED && s->iteration) { /* means and variances that no label fits */
+        if (status == STAIR_UNSUPPORTED && s->iteration) { /* no label fits such means and variances */
             status = STAIR_OK;
             finite = false;
         }
@@ -252,8 +236,10 @@ stair_status stair_gamp_run_one(stair_context *context, const stair_model *model
                                 size_t number, int runs, uint64_t fingerprint, stair_gamp_run *out)
 {
     relay progress = {.outer = context, .done = (double)number, .total = runs};
-    stair_context inner = {
-        .threads = context->threads, .progress = relay_progress, .progress_user = &progress};
+    stair_context inner = {.threads = context->threads,
+                           .backend = context->backend,
+                           .progress = relay_progress,
+                           .progress_user = &progress};
     one_run run = {.context = &inner, .out = out, .fingerprint = fingerprint, .saved = stair_seconds()};
     char *file = options->checkpoint ? stair_state_name(options->checkpoint, number) : NULL;
     double begun = stair_process_seconds();

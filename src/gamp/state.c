@@ -1,10 +1,12 @@
-/* Memory of a run, and where it starts.
+/* Memory of a run, and where it starts:
  *
- *   random            W = s n,                        C = 1         (s = 1/sqrt(D): overlap and self-overlap
- * are both of order 1/D, as side information lambda = 1/D would have it) overlap q         W = q W* + sqrt(q
- * (1-q)) n,     C = 1 - q     the posterior given a noisy look at W*, then forgotten side information  W =
- * sqrt(l) S,                  C = 1 - l     kept in every update
- */
+ *   random             W = s n,                       C = 1
+ *   overlap q          W = q W* + sqrt(q (1-q)) n,    C = 1 - q
+ *   side information   W = sqrt(l) S,                 C = 1 - l
+ *
+ * with n Gaussian.  With s = 1/sqrt(D) a random W has overlap and self-overlap of order 1/D, as side
+ * information l = 1/D would give it.  An overlap is the posterior mean given a noisy look at W*, which is
+ * then forgotten; side information is kept in every update. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,7 +72,7 @@ void stair_gamp_state_start(stair_gamp_state *s, uint64_t seed)
         q = o->side;
         for (size_t i = 0; i < size; i++) s->w[i] = sqrt(q) * side[i];
     } else {
-        stair_gamp_draw_rows(seed, STAIR_RNG_INIT, s->p, s->dim, q > 0 ? sqrt(q * (1 - q)) : spread, s->w);
+        stair_rng_rows(seed, STAIR_RNG_INIT, s->p, s->dim, q > 0 ? sqrt(q * (1 - q)) : spread, s->w);
         for (size_t i = 0; i < size && q > 0; i++) s->w[i] += q * teacher[i];
     }
     for (int i = 0; i < s->p * s->p; i++) s->c[i] = i % (s->p + 1) == 0 ? 1 - q : 0;

@@ -12,16 +12,18 @@
 #include "core/matrix.h"
 #include "gamp/gamp.h"
 
-#define MOST_DAMPING    0.95
-#define ADAPTIVE_SCALE2 0.01
-#define ADAPTIVE_SIGMAS 5
-#define RUNAWAY         10 /* self-overlap per index, 1 for the teacher */
+static const struct {
+    double explained;    /* times D^-1/2: disagreement that chance explains, */
+    double scale2;       /* square of the rest x of it at which half of the old estimate is kept, */
+    double most_damping; /* and never more than this */
+    double runaway;      /* self-overlap per index, 1 for the teacher, from which a run has diverged */
+} tuning = {.explained = 5, .scale2 = 0.01, .most_damping = 0.95, .runaway = 10};
 
-/* F, and the matrices that f applies to b and to S. */
+/* F; and f = on_b b + on_side S. */
 static bool solve(const stair_gamp_state *s, const double *a, double *f, double *on_b, double *on_side)
 {
     int p = s->p;
-    double l = s->problem->side ? s->options->side : 0, system[STAIR_GAMP_SQUARE], lower[STAIR_GAMP_SQUARE];
+    double l = s->problem->side ? s->options->side : 0, system[STAIR_SQUARE], lower[STAIR_SQUARE];
     bool printed = s->variant == STAIR_GAMP_PRINTED_SIDE;
     for (int i = 0; i < p * p; i++) {
         double unit = i % (p + 1) == 0;
@@ -76,16 +78,16 @@ static double damping_for(const stair_gamp_state *s, const double *f)
     if (!s->options->adaptive) return s->options->damping;
     double said = 1;
     for (int i = 0; i < s->p; i++) said -= f[i * (s->p + 1)] / s->p;
-    double x = fmax(0, fabs(mean_square(s, s->b) - said) - ADAPTIVE_SIGMAS * s->scale),
-           least = x * x / (x * x + ADAPTIVE_SCALE2);
-    return fmin(MOST_DAMPING, fmax(s->options->damping, least));
+    double x = fmax(0, fabs(mean_square(s, s->b) - said) - tuning.explained * s->scale),
+           least = x * x / (x * x + tuning.scale2);
+    return fmin(tuning.most_damping, fmax(s->options->damping, least));
 }
 
 bool stair_gamp_update(stair_gamp_state *s, double *change)
 {
     int p = s->p;
     size_t size = (size_t)p * (size_t)s->dim;
-    double f[STAIR_GAMP_SQUARE], on_b[STAIR_GAMP_SQUARE], on_side[STAIR_GAMP_SQUARE], moved = 0;
+    double f[STAIR_SQUARE], on_b[STAIR_SQUARE], on_side[STAIR_SQUARE], moved = 0;
     if (!solve(s, s->a, f, on_b, on_side)) {
         if (!s->options->adaptive) return false;
         memcpy(s->a, s->gg, sizeof s->a); /* equal to A on average, and never negative */
@@ -115,14 +117,15 @@ bool stair_gamp_update(stair_gamp_state *s, double *change)
     s->iteration++;
     double square = mean_square(s, s->w), floor = s->options->tolerance;
     *change = sqrt(moved / ((double)s->dim * p)) / fmax(sqrt(square), floor);
-    return isfinite(square) && square < RUNAWAY;
+    return isfinite(square) && square < tuning.runaway;
 }
 
 stair_status stair_gamp_iterate(stair_context *context, stair_gamp_state *state, double *change, bool *finite)
 {
     if (state->variant == STAIR_GAMP_FULL) return stair_gamp_full_step(context, state, change, finite);
     if (state->variant == STAIR_GAMP_BP) return stair_gamp_bp_step(context, state, change, finite);
-    STAIR_TRY(stair_gamp_pass(context, state));
+    const stair_backend *backend = context->backend;
+    STAIR_TRY((backend && backend->pass ? backend->pass : stair_gamp_pass)(context, state));
     *finite = stair_gamp_update(state, change);
     return STAIR_OK;
 }

@@ -4,8 +4,9 @@
  * omega^0, omega^1, ... and Z are jointly Gaussian per token, with covariances M_t = E[W^t W*^T] and G_ts =
  * E[W^t W^sT] (P x P).  What the next estimate is made of follows from averages over the population:
  *
- *   A_t = -alpha E sum_m dg_mm,   S_ts = alpha E sum_m g^t_m g^s_m^T,   mu_t = alpha E sum_m g^t_m Z_m^T +
- * A_t M_t  (Stein) b^t = mu_t W* + e_t,  E e_t e_s^T = S_ts;   f = F b^t + H S,   W^(t+1) = (1-d) f + d W^t
+ *   A_t  = -alpha E sum_m dg_mm,   S_ts = alpha E sum_m g^t_m g^s_m^T
+ *   mu_t = alpha E sum_m g^t_m Z_m^T + A_t M_t                  (Stein)
+ *   b^t  = mu_t W* + e_t,  E e_t e_s^T = S_ts;   f = F b^t + H S,   W^(t+1) = (1-d) f + d W^t
  *
  * with S the side information, F and H as in step.c.  On the Nishimori line (a start that is a posterior
  * mean, no damping) M_t = G_tt = 1 - V_t and this is the recursion for Q of the paper; a random start or
@@ -17,32 +18,38 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/stats.h"
 #include "core/matrix.h"
 #include "core/qmc.h"
 #include "core/rng.h"
+#include "core/spectral.h"
+#include "core/stats.h"
 #include "gamp/gamp.h"
 
-#define CELLS  (STAIR_MAX_INDICES * STAIR_MAX_TOKENS)
-#define SQUARE STAIR_GAMP_SQUARE
-#define SMALL  1e-11 /* conditional variance, relative, below which omega^t is known from its past */
+static const struct {
+    double known; /* conditional variance, relative, below which omega^t is known from its past */
+} tuning = {.known = 1e-11};
 
 typedef struct {
     const stair_model *model;
     const stair_gamp_options *options;
     stair_channel_options channel;
-    int p, m, count, n;
-    double side, damping, v[SQUARE];
-    bool past;            /* the past of omega matters */
-    double *z, *labels;   /* (n, P, M), (n, K) */
-    double *noise, *g;    /* (count, n, P, M): what omega^t adds to its past, and g^t */
-    double *omega, *dg;   /* (n, P, M), (n, PM, PM) */
-    double *big_g, *s;    /* (count, count, P, P): G, S */
-    double *mm, *r, *sig; /* (count, P, P): M_t; E[e_t W^uT] for the present t; E[S W^uT] */
-    double *root;         /* (count, count, P, P): omega^t = M_t Z + sum_k root_tk noise_k */
-    double *inverse, *f;  /* (count, P, P): of root_tt; F of every step */
+    int p, m, count, n;      /* count: of iterations; n: samples */
+    double side, damping;    /* l, d */
+    double v[STAIR_SQUARE];  /* V of the present iteration */
+    double a[STAIR_SQUARE];  /* A_t */
+    double mu[STAIR_SQUARE]; /* mu_t */
+    double h[STAIR_SQUARE];  /* H = sqrt(l) (1 + (1-l) A)^-1 */
+    bool past;               /* the past of omega matters: with damping */
+    double *z, *labels;      /* (n, P, M), (n, K) */
+    double *noise, *g;       /* (count, n, P, M): what omega^t adds to its past, and g^t */
+    double *omega, *dg;      /* (n, P, M), (n, PM, PM) */
+    double *big_g, *s;       /* (count, count, P, P): G, S */
+    double *mm, *r, *sig;    /* (count, P, P): M_t; E[e_t W^uT] for the present t; E[S W^uT] */
+    double *root;            /* (count, count, P, P): omega^t = M_t Z + sum_k root_tk noise_k */
+    double *inverse, *f;     /* (count, P, P): of root_tt; F of every step */
 } population;
 
+/* Matrix (t, u) of a (count, count, P, P), and t of a (count, P, P). */
 static double *at(const population *x, double *a, int t, int u)
 {
     return a + ((size_t)t * (size_t)x->count + (size_t)u) * (size_t)(x->p * x->p);
@@ -61,28 +68,13 @@ static void multiply(int p, double scale, const double *a, const double *b, bool
                 out[i * p + j] += scale * a[i * p + k] * (transposed ? b[j * p + k] : b[k * p + j]);
 }
 
-/* symmetric root of a, and its pseudo-inverse */
-static void roots(int p, const double *a, double *root, double *inverse)
-{
-    double values[STAIR_MAX_INDICES], vectors[SQUARE];
-    stair_matrix_eigen(p, a, values, vectors);
-    for (int i = 0; i < p; i++)
-        for (int j = 0; j < p; j++) {
-            root[i * p + j] = inverse[i * p + j] = 0;
-            for (int k = 0; k < p; k++) {
-                double both = vectors[i * p + k] * vectors[j * p + k], size = sqrt(fmax(0, values[k]));
-                root[i * p + j] += both * size;
-                if (values[k] > SMALL) inverse[i * p + j] += both / size;
-            }
-        }
-}
-
-/* Row t of the factor: omega^t given Z and, where it matters, its past. */
+/* root_tk for k <= t and the inverse of root_tt, by Cholesky in blocks: the covariance of omega^t and omega^k
+ * given Z is G_tk - M_t M_k^T, and that of omega^t given its past as well is root_tt^2. */
 static void condition(population *x, int t)
 {
     int p = x->p, first = x->past ? 0 : t;
     size_t size = sizeof(double) * (size_t)(p * p);
-    double rest[SQUARE];
+    double rest[STAIR_SQUARE];
     for (int k = first; k <= t; k++) {
         memcpy(rest, at(x, x->big_g, t, k), size);
         multiply(p, -1, of(x, x->mm, t), of(x, x->mm, k), true, rest);
@@ -92,7 +84,7 @@ static void condition(population *x, int t)
         memset(at(x, x->root, t, k), 0, size);
         multiply(p, 1, rest, of(x, x->inverse, k), false, at(x, x->root, t, k));
     }
-    roots(p, rest, at(x, x->root, t, t), of(x, x->inverse, t));
+    stair_spectral_roots(p, rest, 0, tuning.known, at(x, x->root, t, t), of(x, x->inverse, t));
 }
 
 /* out (P, M) += a (P, P) b (P, M) */
@@ -103,6 +95,7 @@ static void add_product(int p, int m, const double *a, const double *b, double *
             for (int t = 0; t < m; t++) out[i * m + t] += a[i * p + k] * b[k * m + t];
 }
 
+/* omega^t of every sample. */
 static void draw_omega(population *x, int t)
 {
     size_t cells = (size_t)(x->p * x->m), all = (size_t)x->n * cells;
@@ -110,17 +103,18 @@ static void draw_omega(population *x, int t)
     for (int i = 0; i < x->n; i++) {
         double *omega = x->omega + (size_t)i * cells;
         add_product(x->p, x->m, of(x, x->mm, t), x->z + (size_t)i * cells, omega);
-        for (int k = x->past ? 0 : t; k <= t; k++) /* without a past the noise may be the same every time */
+        for (int k = x->past ? 0 : t; k <= t; k++) /* without a past one noise serves every iteration */
             add_product(x->p, x->m, at(x, x->root, t, k),
                         x->noise + (x->past ? (size_t)k * all : 0) + (size_t)i * cells, omega);
     }
 }
 
-static stair_status denoise(stair_context *context, population *x, int t, double *a, double *mu)
+/* g^t, A_t, mu_t and S_tu */
+static stair_status denoise(stair_context *context, population *x, int t)
 {
     int p = x->p, m = x->m, pm = p * m;
     size_t all = (size_t)x->n * (size_t)pm;
-    double *g = x->g + (size_t)t * all, alpha = x->options->alpha / x->n;
+    double *g = x->g + (size_t)t * all, *a = x->a, *mu = x->mu, alpha = x->options->alpha / x->n;
     stair_channel_result result = {.g = g, .dg = x->dg};
     STAIR_TRY(stair_channel_evaluate(context, x->model, &x->channel, 0, (size_t)x->n, x->labels, x->omega, 1,
                                      x->v, &result));
@@ -144,7 +138,7 @@ static stair_status denoise(stair_context *context, population *x, int t, double
     return STAIR_OK;
 }
 
-/* E[e_t W^uT] for u = 0 .. t */
+/* r_u = E[e_t W^uT] for u = 0 .. t: W^(u+1) has (1-d) F e_u, and what W^u has of it */
 static void correlate(population *x, int t)
 {
     size_t size = sizeof(double) * (size_t)(x->p * x->p);
@@ -156,58 +150,79 @@ static void correlate(population *x, int t)
     }
 }
 
-/* The step of step.c, for the covariances. */
-static bool advance(population *x, int t, const double *a, const double *mu)
+/* F, H and the next V, as in step.c; false when 1 + (1-l) A is singular. */
+static bool solve_step(population *x, int t)
 {
     int p = x->p;
-    size_t square = (size_t)(p * p), size = square * sizeof(double);
-    double d = x->damping, l = x->side, system[SQUARE], h[SQUARE], fmu[SQUARE] = {0}, *f = of(x, x->f, t);
+    double d = x->damping, l = x->side, system[STAIR_SQUARE], *f = of(x, x->f, t);
     for (int i = 0; i < p * p; i++) {
-        system[i] = (i % (p + 1) == 0) + (1 - l) * 0.5 * (a[i] + a[i % p * p + i / p]);
-        h[i] = i % (p + 1) == 0;
+        system[i] = (i % (p + 1) == 0) + (1 - l) * 0.5 * (x->a[i] + x->a[i % p * p + i / p]);
+        x->h[i] = i % (p + 1) == 0;
     }
-    if (!stair_matrix_solve(p, system, p, h, NULL)) return false;
-    for (size_t i = 0; i < square; i++) {
-        f[i] = (1 - l) * h[i];
-        h[i] *= sqrt(l);
+    if (!stair_matrix_solve(p, system, p, x->h, NULL)) return false;
+    for (int i = 0; i < p * p; i++) {
+        f[i] = (1 - l) * x->h[i];
+        x->h[i] *= sqrt(l);
         x->v[i] = (1 - d) * f[i] + d * x->v[i];
     }
     for (int i = 0; i < p; i++)
         for (int j = 0; j < i; j++)
             x->v[i * p + j] = x->v[j * p + i] = 0.5 * (x->v[i * p + j] + x->v[j * p + i]);
-    multiply(p, 1, f, mu, false, fmu);
-    correlate(x, t);
-    double signal[SQUARE]; /* E[f W*^T] */
-    for (size_t i = 0; i < square; i++) signal[i] = fmu[i] + sqrt(l) * h[i];
-    double with[SQUARE]; /* E[f W^uT] */
+    return true;
+}
+
+/* G_(t+1)u and its transpose for u <= t; fmu is F mu_t, `with` becomes E[f W^tT]. */
+static void advance_past(population *x, int t, const double *fmu, double *with)
+{
+    int p = x->p;
+    double d = x->damping;
     for (int u = 0; u <= t; u++) {
         double *next = at(x, x->big_g, t + 1, u), *mirror = at(x, x->big_g, u, t + 1);
-        memset(with, 0, size);
+        memset(with, 0, sizeof(double) * (size_t)(p * p)); /* E[f W^uT] */
         multiply(p, 1, fmu, of(x, x->mm, u), true, with);
-        multiply(p, 1, f, of(x, x->r, u), false, with);
-        multiply(p, 1, h, of(x, x->sig, u), false, with);
-        for (size_t i = 0; i < square; i++) next[i] = (1 - d) * with[i] + d * at(x, x->big_g, t, u)[i];
+        multiply(p, 1, of(x, x->f, t), of(x, x->r, u), false, with);
+        multiply(p, 1, x->h, of(x, x->sig, u), false, with);
+        for (int i = 0; i < p * p; i++) next[i] = (1 - d) * with[i] + d * at(x, x->big_g, t, u)[i];
         for (int i = 0; i < p; i++)
             for (int j = 0; j < p; j++) mirror[j * p + i] = next[i * p + j];
     }
-    double self[SQUARE] = {0},
-           half[SQUARE] = {0}; /* E[f f^T] = F (mu mu^T + S) F^T + sqrt(l) (F mu H^T + H mu^T F^T) + H H^T */
+}
+
+/* self = E[f f^T] = F (mu mu^T + S) F^T + sqrt(l) (F mu H^T + H mu^T F^T) + H H^T */
+static void square_of_step(const population *x, int t, const double *fmu, double *self)
+{
+    int p = x->p;
+    const double *f = of(x, x->f, t);
+    double half[STAIR_SQUARE] = {0}, l = x->side;
+    memset(self, 0, sizeof(double) * (size_t)(p * p));
     multiply(p, 1, fmu, fmu, true, self);
     multiply(p, 1, f, at(x, x->s, t, t), false, half);
     multiply(p, 1, half, f, true, self);
-    multiply(p, sqrt(l), fmu, h, true, self);
-    multiply(p, sqrt(l), h, fmu, true, self);
-    multiply(p, 1, h, h, true, self);
-    double *sig = of(x, x->sig, t), *next_sig = of(x, x->sig, t + 1), *mm = of(x, x->mm, t),
-           *next_mm = of(x, x->mm, t + 1);
+    multiply(p, sqrt(l), fmu, x->h, true, self);
+    multiply(p, sqrt(l), x->h, fmu, true, self);
+    multiply(p, 1, x->h, x->h, true, self);
+}
+
+/* Everything of iteration t + 1; false when it does not exist. */
+static bool advance(population *x, int t)
+{
+    int p = x->p;
+    double d = x->damping, l = x->side;
+    double fmu[STAIR_SQUARE] = {0}, with[STAIR_SQUARE], self[STAIR_SQUARE];
+    if (!solve_step(x, t)) return false;
+    multiply(p, 1, of(x, x->f, t), x->mu, false, fmu);
+    correlate(x, t);
+    advance_past(x, t, fmu, with);
+    square_of_step(x, t, fmu, self);
+    const double *sig = of(x, x->sig, t), *mm = of(x, x->mm, t), *now = at(x, x->big_g, t, t);
+    double *next_sig = of(x, x->sig, t + 1), *next_mm = of(x, x->mm, t + 1),
+           *next = at(x, x->big_g, t + 1, t + 1);
     for (int i = 0; i < p; i++)
         for (int j = 0; j < p; j++) {
             int k = i * p + j, turned = j * p + i;
-            at(x, x->big_g, t + 1, t + 1)[k] = (1 - d) * (1 - d) * self[k] +
-                                               (1 - d) * d * (with[k] + with[turned]) +
-                                               d * d * at(x, x->big_g, t, t)[k];
-            next_mm[k] = (1 - d) * signal[k] + d * mm[k];
-            next_sig[k] = (1 - d) * (sqrt(l) * fmu[turned] + h[turned]) + d * sig[k];
+            next[k] = (1 - d) * (1 - d) * self[k] + (1 - d) * d * (with[k] + with[turned]) + d * d * now[k];
+            next_mm[k] = (1 - d) * (fmu[k] + sqrt(l) * x->h[k]) + d * mm[k];
+            next_sig[k] = (1 - d) * (sqrt(l) * fmu[turned] + x->h[turned]) + d * sig[k];
         }
     return true;
 }
@@ -238,12 +253,12 @@ static stair_status allocate(stair_context *context, population *x, double **mem
     return STAIR_OK;
 }
 
-/* Z, labels and noise of one replicate; M, G, V at the start. */
-static void begin(population *x, uint64_t seed, uint64_t replicate)
+/* Z, labels and noise of one replicate */
+static void draw_population(population *x, uint64_t seed, uint64_t replicate)
 {
     const stair_model_info *info = &x->model->info;
     int cells = x->p * x->m;
-    double shift[2 * CELLS], u[2 * CELLS], other[CELLS + STAIR_MAX_TOKENS * STAIR_MAX_TOKENS], turned[CELLS];
+    double shift[2 * STAIR_MAX_CELLS], u[2 * STAIR_MAX_CELLS], other[STAIR_MAX_CELLS + STAIR_MAX_LABEL];
     stair_rng_uniforms(seed, STAIR_RNG_SHIFT, (uint64_t)3 << 40 | replicate, 2 * cells, shift);
     for (int i = 0; i < x->n; i++) {
         double *z = x->z + i * cells, *label = x->labels + i * info->label_size;
@@ -253,16 +268,17 @@ static void begin(population *x, uint64_t seed, uint64_t replicate)
         for (int k = 0; k < cells; k++) {
             z[k] = stair_qmc_normal(u[k]);
             x->noise[i * cells + k] = stair_qmc_normal(u[cells + k]);
-            turned[k] = z[k] + sqrt(info->prenoise) * other[k];
         }
-        x->model->ops->forward(x->model, turned, info->output_noisy ? label : NULL,
-                               info->output_noisy ? NULL : label);
-        for (int k = 0; k < info->label_size && info->output_noisy; k++)
-            label[k] += sqrt(info->noise) * other[cells + k];
+        stair_gamp_label(x->model, z, other, label);
         for (int t = 1; t < x->count && x->past; t++)
             stair_rng_normals(seed + (uint64_t)t, STAIR_RNG_POINTS, sample, cells,
                               x->noise + ((size_t)t * (size_t)x->n + (size_t)i) * (size_t)cells);
     }
+}
+
+/* M, G, V at the start, as in state.c. */
+static void begin(population *x)
+{
     const stair_gamp_options *o = x->options;
     double q = x->side > 0 ? x->side : o->start_overlap,
            spread = o->start > 0 ? o->start : 1 / sqrt((double)o->dim);
@@ -275,15 +291,16 @@ static void begin(population *x, uint64_t seed, uint64_t replicate)
     }
 }
 
+/* The whole trajectory of one replicate. */
 static stair_status follow(stair_context *context, population *x, uint64_t seed, uint64_t replicate)
 {
-    double a[SQUARE], mu[SQUARE];
-    begin(x, seed, replicate);
+    draw_population(x, seed, replicate);
+    begin(x);
     for (int t = 0; t + 1 < x->count; t++) {
         condition(x, t);
         draw_omega(x, t);
-        STAIR_TRY(denoise(context, x, t, a, mu));
-        if (!advance(x, t, a, mu))
+        STAIR_TRY(denoise(context, x, t));
+        if (!advance(x, t))
             return stair_fail(context, STAIR_NOT_CONVERGED,
                               "state evolution: 1 + A is singular at iteration %d", t);
     }

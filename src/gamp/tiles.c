@@ -7,11 +7,14 @@
 
 #include <stdlib.h>
 
-#define TILE_BYTES (192 * 1024) /* this tile, the next, w and the sums share a second-level cache ... */
-#define LARGE_BYTES                                                                                          \
-    (256 * 1024)     /* ... less well when tiles are larger, but w and the sums are read for each, */
-#define MANY_ROWS 8  /* so tiles of fewer rows are made larger */
-#define MOST_ROWS 64 /* of a tile */
+/* Measured on a pass over X, docs/gamp.md: tiles of 256 kB lost part of what was fetched ahead to the
+ * third-level cache, 4 % at D = 4000; at D = 16384 tiles of 6 or 8 rows were slower than of 4. */
+static const struct {
+    size_t tile_bytes;  /* of a tile: it, the next, w and the sums share a second-level cache, */
+    size_t large_bytes; /* less well where tiles are larger; but w and the sums are read for every tile, */
+    size_t few_rows;    /* so one of fewer rows than this is made larger */
+    size_t most_rows;   /* of a tile */
+} tuning = {.tile_bytes = 192 * 1024, .large_bytes = 256 * 1024, .few_rows = 8, .most_rows = 64};
 
 static size_t sample_bytes(const stair_tiles *tiles)
 {
@@ -20,10 +23,10 @@ static size_t sample_bytes(const stair_tiles *tiles)
 
 size_t stair_tile_samples(const stair_tiles *tiles)
 {
-    size_t n = TILE_BYTES / sample_bytes(tiles), tokens = (size_t)tiles->tokens;
-    if (n * tokens < MANY_ROWS) n = LARGE_BYTES / sample_bytes(tiles);
+    size_t n = tuning.tile_bytes / sample_bytes(tiles), tokens = (size_t)tiles->tokens;
+    if (n * tokens < tuning.few_rows) n = tuning.large_bytes / sample_bytes(tiles);
     size_t unit = tokens % 4 == 0 ? 1 : tokens % 2 == 0 ? 2 : 4; /* whole fours of rows */
-    size_t least = (4 + tokens - 1) / tokens, most = MOST_ROWS / tokens;
+    size_t least = (4 + tokens - 1) / tokens, most = tuning.most_rows / tokens;
     if (n > most) n = most;
     return n >= unit ? n - n % unit : n > least ? n : least;
 }

@@ -10,8 +10,9 @@
 #include "core/products.h"
 #include "core/reduce.h"
 
-#define STAIR_GAMP_PARTS   32   /* of the samples, summed in order */
-#define STAIR_GAMP_SAMPLES 4096 /* most of a block */
+/* These fix the order of sums: another value gives other last digits. */
+#define STAIR_GAMP_PARTS   32   /* of the samples, added in order */
+#define STAIR_GAMP_SAMPLES 4096 /* most of a block: a part of more samples is cut into 2^k blocks */
 
 typedef struct {
     int dim, tokens;

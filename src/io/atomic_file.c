@@ -8,7 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define ATTEMPTS 100
+static const struct {
+    int attempts; /* at a name that is not taken: files left behind by a process of the same number */
+} tuning = {.attempts = 100};
 
 /* Length of the directory part of `path`, slash included. */
 static size_t directory_length(const char *path)
@@ -22,7 +24,7 @@ static int create_unique(const char *path, char **name)
     size_t directory = directory_length(path), size = directory + 64;
     *name = malloc(size);
     if (!*name) return -1;
-    for (int k = 0; k < ATTEMPTS; k++) {
+    for (int k = 0; k < tuning.attempts; k++) {
         snprintf(*name, size, "%.*s.stair-%ld-%d.tmp", (int)directory, path, (long)getpid(), k);
         int fd = open(*name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (fd >= 0) return fd;

@@ -47,6 +47,13 @@ void stair_state_get(stair_state *state, void *bytes, size_t size)
     state->at += size;
 }
 
+void stair_state_move(stair_state *state, bool put, void *bytes, size_t size)
+{
+    put ? stair_state_put(state, bytes, size) : stair_state_get(state, bytes, size);
+}
+
+static const uint64_t basis = 0xCBF29CE484222325u; /* where FNV begins */
+
 /* FNV-1a on 64-bit words, tail bytes last: catches truncation and flipped bits, not malice. */
 static uint64_t checksum(uint64_t h, const void *bytes, size_t size)
 {
@@ -61,11 +68,9 @@ static uint64_t checksum(uint64_t h, const void *bytes, size_t size)
     return h;
 }
 
-#define SEED 0xCBF29CE484222325u
-
 uint64_t stair_state_fingerprint(const char *request)
 {
-    return checksum(SEED, request, strlen(request));
+    return checksum(basis, request, strlen(request));
 }
 
 static char *old_name(const char *path)
@@ -81,7 +86,7 @@ stair_status stair_state_save(stair_context *context, const char *path, uint64_t
     if (state->failed) return stair_fail(context, STAIR_NO_MEMORY, "no memory for a checkpoint");
     header head = {.fingerprint = fingerprint, .size = state->size};
     memcpy(head.magic, magic, sizeof magic);
-    uint64_t sum = checksum(checksum(SEED, &head, sizeof head), state->data, state->size);
+    uint64_t sum = checksum(checksum(basis, &head, sizeof head), state->data, state->size);
     stair_atomic_file out;
     STAIR_TRY(stair_atomic_open(context, path, true, &out));
     bool written = fwrite(&head, sizeof head, 1, out.file) == 1 &&
@@ -108,7 +113,7 @@ static int judge(const stair_text *file, uint64_t fingerprint)
     memcpy(&sum, file->data + file->size - sizeof sum, sizeof sum);
     if (memcmp(head.magic, magic, sizeof magic) != 0 || head.size != file->size - sizeof head - sizeof sum)
         return 0;
-    if (checksum(checksum(SEED, file->data, sizeof head), file->data + sizeof head, head.size) != sum)
+    if (checksum(checksum(basis, file->data, sizeof head), file->data + sizeof head, head.size) != sum)
         return 0;
     return head.fingerprint == fingerprint ? 1 : -1;
 }

@@ -15,6 +15,8 @@ typedef struct {
 void stair_state_free(stair_state *state);
 void stair_state_put(stair_state *state, const void *bytes, size_t size);
 void stair_state_get(stair_state *state, void *bytes, size_t size);
+/* One or the other, so that one list of fields serves both directions. */
+void stair_state_move(stair_state *state, bool put, void *bytes, size_t size);
 
 uint64_t stair_state_fingerprint(const char *request);
 

@@ -10,8 +10,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define LONGEST_HEADER 10240
-#define CHUNK          4096 /* elements converted at a time */
+enum {
+    LONGEST_HEADER = 10240, /* bytes; a header of STAIR_NPY_RANK dimensions is far shorter */
+    ELEMENTS = 4096         /* converted at a time: 32 kB on the stack */
+};
 
 static stair_status bad(stair_context *context, const char *path, const char *reason)
 {
@@ -143,22 +145,22 @@ static stair_status not_finite(stair_context *context, const stair_npy *npy, uin
                                    : "-inf");
 }
 
-/* Elements start .. start+n-1 in file order go to out[0], out[stride], ...; element k of this run is
- * element t0 + k*dt of row r0 + k*dr when rows are what runs, else t and row follow from division. */
+/* Elements start .. start+n-1 in file order, which go to out[0], out[stride], ... */
 typedef struct {
     uint64_t start; /* in file order */
     uint64_t n;
     size_t stride;   /* of out */
-    uint64_t row, t; /* C-order place of the first one */
-    bool by_row;     /* consecutive elements are consecutive rows */
+    uint64_t row, t; /* row of the first one, and its place in that row in C order */
+    bool by_row;     /* element k is in row `row` + k, as in a column; else k / row_size rows further */
 } run;
 
 static stair_status read_run(stair_context *context, const stair_npy *npy, run part, double *out)
 {
     const stair_npy_header *header = &npy->header;
-    unsigned char raw[CHUNK * 8];
+    unsigned char raw[ELEMENTS * 8];
     for (uint64_t done = 0; done < part.n;) {
-        size_t now = part.n - done < CHUNK ? (size_t)(part.n - done) : CHUNK, size = (size_t)header->size;
+        size_t now = part.n - done < ELEMENTS ? (size_t)(part.n - done) : ELEMENTS,
+               size = (size_t)header->size;
         STAIR_TRY(read_exactly(context, npy, npy->offset + (part.start + done) * size, now * size, raw));
         for (size_t k = 0; k < now; k++, done++) {
             double value = widen(header, raw + k * size);

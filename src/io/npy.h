@@ -6,10 +6,9 @@
 #define STAIR_IO_NPY_H
 
 #include "core/context.h"
+#include "core/limits.h"
 
 #include <stdio.h>
-
-#define STAIR_NPY_RANK 8
 
 typedef struct {
     char kind; /* f, i, u or b */

@@ -6,8 +6,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define LARGEST_DIM ((uint64_t)1 << 48)
-
 typedef struct {
     stair_context *context;
     const char *path, *at, *end;
@@ -86,7 +84,7 @@ static stair_status read_dim(reader *in, stair_npy_header *header)
     uint64_t value = 0;
     for (; in->at < in->end && *in->at >= '0' && *in->at <= '9'; in->at++) {
         value = 10 * value + (uint64_t)(*in->at - '0');
-        if (value > LARGEST_DIM) return bad(in, "NPY header: huge dimension");
+        if (value > STAIR_LARGEST_AXIS) return bad(in, "NPY header: huge dimension");
     }
     header->shape[header->rank++] = value;
     return STAIR_OK;

@@ -10,8 +10,6 @@
 #include <sys/stat.h>
 #include <zip.h>
 
-#define LARGEST ((uint64_t)1 << 34) /* bytes of one array */
-
 stair_status stair_archive_open(stair_context *context, const char *path, stair_archive **archive)
 {
     struct stat info;
@@ -39,7 +37,7 @@ static stair_status read_member(stair_context *context, stair_archive *archive, 
     zip_stat_init(&about);
     if (zip_stat(archive, member, 0, &about) != 0 || !(about.valid & ZIP_STAT_SIZE))
         return stair_fail(context, STAIR_BAD_INPUT, "%s: no array '%s'", path, name);
-    if (about.size > LARGEST)
+    if (about.size > STAIR_LARGEST_ARRAY)
         return stair_fail(context, STAIR_BAD_INPUT, "%s: array '%s' is too large", path, name);
     zip_file_t *file = zip_fopen(archive, member, 0);
     *size = (size_t)about.size;
@@ -73,7 +71,7 @@ static stair_status parse_header(stair_context *context, const char *label, cons
     STAIR_TRY(stair_npy_header_parse(context, label, (const char *)bytes + before, length, header));
     if (header->fortran || header->swap)
         return stair_fail(context, STAIR_BAD_INPUT, "%s: needs C order and little-endian numbers", label);
-    if (header->count > LARGEST || header->count * (uint64_t)header->size != size - *start)
+    if (header->count > STAIR_LARGEST_ARRAY || header->count * (uint64_t)header->size != size - *start)
         return stair_fail(context, STAIR_BAD_INPUT, "%s: holds other than its shape says", label);
     return STAIR_OK;
 }

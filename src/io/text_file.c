@@ -5,9 +5,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "core/limits.h"
 #include "io/text_file.h"
-
-#define LARGEST_FILE ((size_t)1 << 31)
 
 void stair_text_free(stair_text *text)
 {
@@ -21,7 +20,7 @@ static stair_status read_open(stair_context *context, const char *path, FILE *fi
     if (fstat(fileno(file), &info) != 0)
         return stair_fail(context, STAIR_BAD_INPUT, "%s: %s", path, strerror(errno));
     if (!S_ISREG(info.st_mode)) return stair_fail(context, STAIR_BAD_INPUT, "%s: not a regular file", path);
-    if ((uintmax_t)info.st_size > LARGEST_FILE)
+    if ((uintmax_t)info.st_size > STAIR_LARGEST_TEXT)
         return stair_fail(context, STAIR_BAD_INPUT, "%s: larger than 2 GiB", path);
     size_t size = (size_t)info.st_size;
     char *data = malloc(size + 1);

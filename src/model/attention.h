@@ -4,7 +4,7 @@
 
 #include "model/model.h"
 
-#define STAIR_ATTENTION_SQUARE (STAIR_MAX_TOKENS * STAIR_MAX_TOKENS)
+#define STAIR_ATTENTION_SQUARE (STAIR_MAX_TOKENS * STAIR_MAX_TOKENS) /* of a matrix of scores */
 
 typedef struct {
     int layers, tokens;

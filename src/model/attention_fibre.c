@@ -194,7 +194,7 @@ static stair_status check_points(stair_context *context, const stair_attention *
 static void centre_charts(const stair_attention *a, const double *h, const double *omega, double *centre)
 {
     int m = a->tokens, last = a->layers - 1, p = a->rank[last];
-    double mixed[STAIR_ATTENTION_SQUARE], k[STAIR_MAX_INDICES * STAIR_MAX_INDICES];
+    double mixed[STAIR_ATTENTION_SQUARE], k[STAIR_SQUARE];
     stair_attention_mixing(a, last, omega, mixed);
     for (int x = 0; x < p; x++)
         for (int y = 0; y < p; y++) {

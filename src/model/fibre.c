@@ -61,7 +61,7 @@ stair_status stair_fibre_open(stair_context *context, const double *label, const
 static void likelihood_map(const stair_fibre *fibre, int n, const double *u, double *z, double *weight)
 {
     const stair_model_info *info = &fibre->model->info;
-    double point[STAIR_MAX_INDICES * STAIR_MAX_TOKENS], y[STAIR_MAX_LABEL];
+    double point[STAIR_MAX_CELLS], y[STAIR_MAX_LABEL];
     double scale = 1 / sqrt(info->noise), *residual = z + (size_t)fibre->dim * STAIR_BLOCK;
     double density = pow(2 * M_PI * info->noise, -0.5 * info->label_size);
     for (int i = 0; i < n; i++) {

@@ -78,17 +78,17 @@ stair_status stair_last_row_open(stair_context *context, const stair_model *mode
 
 void stair_last_row_map(const stair_last_row *last, int n, const double *u, double *t, double *weight)
 {
-    double z[STAIR_LAST_TOKENS][STAIR_LAST_ROOM];
+    double z[STAIR_LAST_ROOM];
     size_t m = (size_t)last->m, dim = (size_t)last->dim;
-    for (size_t k = 0; k < m; k++) stair_fibre_map(&last->fibre[k], 0, n, u, z[k], weight);
-    for (size_t a = 0; a < m; a++)
-        for (size_t b = 0; b < m; b++)
-            for (size_t i = 0; i < (size_t)n; i++) {
-                double sum = 0;
-                for (size_t k = 0; k < m; k++)
-                    sum += z[k][(dim + a) * STAIR_BLOCK + i] * last->inverse[k * m + b];
-                t[(a * m + b) * STAIR_BLOCK + i] = sum;
-            }
+    for (size_t k = 0; k < m; k++) {
+        stair_fibre_map(&last->fibre[k], 0, n, u, z, weight);
+        for (size_t a = 0; a < m; a++)
+            for (size_t b = 0; b < m; b++)
+                for (size_t i = 0; i < (size_t)n; i++) {
+                    double *sum = &t[(a * m + b) * STAIR_BLOCK + i];
+                    *sum = (k ? *sum : 0) + z[(dim + a) * STAIR_BLOCK + i] * last->inverse[k * m + b];
+                }
+    }
 }
 
 /* T (M, M) at one u, and the weight. */

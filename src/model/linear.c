@@ -11,14 +11,17 @@
 
 #include "core/matrix.h"
 #include "core/rng.h"
+#include "core/spectral.h"
 
 static const struct {
     double delta;     /* step of differences to both sides, */
     double one_sided; /* and to one side */
     int most_size;    /* numbers in Z: elimination costs their square for every label */
     int trials;       /* places where the rank is taken */
+    double least;     /* eigenvalue of V, so that its root has an inverse */
     double no_row;    /* square of a row left by elimination, relative to the largest: rounding */
-} tuning = {.delta = 1e-5, .one_sided = 1e-7, .most_size = 128, .trials = 5, .no_row = 1e-13};
+} tuning = {
+    .delta = 1e-5, .one_sided = 1e-7, .most_size = 128, .trials = 5, .no_row = 1e-13, .least = 1e-300};
 
 /* jacobian (K, PM) by differences to one side, or to both where rounding must stay below tuning.no_row. */
 static void differentiate(const stair_model *model, const double *z, bool exactly, double *jacobian)
@@ -136,17 +139,7 @@ stair_status stair_linear_rank(stair_context *context, const stair_model *model,
 
 void stair_linear_roots(int p, const double *v, double *root, double *inverse)
 {
-    double values[STAIR_MAX_INDICES], vectors[STAIR_SQUARE];
-    stair_matrix_eigen(p, v, values, vectors);
-    for (int i = 0; i < p; i++)
-        for (int j = 0; j < p; j++) {
-            root[i * p + j] = inverse[i * p + j] = 0;
-            for (int k = 0; k < p; k++) {
-                double size = sqrt(fmax(values[k], 1e-300)), pair = vectors[i * p + k] * vectors[j * p + k];
-                root[i * p + j] += pair * size;
-                inverse[i * p + j] += pair / size;
-            }
-        }
+    stair_spectral_roots(p, v, tuning.least, -INFINITY, root, inverse);
 }
 
 void stair_linear_add(const stair_linear *linear, const double *root, const double *inverse, const double *z,

@@ -21,8 +21,8 @@ static void draw_point(const stair_model *model, const stair_points_options *o, 
                        double *label, double *omega, double *cov)
 {
     int p = model->info.indices, m = model->info.tokens, size = p * m, k_label = model->info.label_size;
-    double normals[2 * STAIR_MAX_INDICES * STAIR_MAX_TOKENS];
-    double axes[STAIR_MAX_INDICES * STAIR_MAX_INDICES], value[STAIR_MAX_INDICES], rest[STAIR_MAX_INDICES];
+    double normals[2 * STAIR_MAX_CELLS];
+    double axes[STAIR_SQUARE], value[STAIR_MAX_INDICES], rest[STAIR_MAX_INDICES];
     uint64_t cov_sample = o->one_cov ? 0 : sample;
     stair_rng_uniforms(o->seed, STAIR_RNG_POINTS, cov_sample, p, value);
     stair_rng_normals(o->seed + 1, STAIR_RNG_POINTS, cov_sample, p * p, axes);
@@ -44,7 +44,7 @@ static void draw_point(const stair_model *model, const stair_points_options *o, 
     add_gaussian(p, m, axes, rest, normals, omega);
     memcpy(z, omega, sizeof(double) * (size_t)size);
     add_gaussian(p, m, axes, value, normals + size, z);
-    double prenoised[STAIR_MAX_INDICES * STAIR_MAX_TOKENS], extra[STAIR_MAX_INDICES * STAIR_MAX_TOKENS];
+    double prenoised[STAIR_MAX_CELLS], extra[STAIR_MAX_CELLS];
     stair_rng_normals(o->seed, STAIR_RNG_NOISE, 2 * sample, size, extra);
     for (int i = 0; i < size; i++) prenoised[i] = z[i] + sqrt(model->info.prenoise) * extra[i];
     if (!model->info.output_noisy) {
@@ -63,7 +63,7 @@ stair_status stair_points_draw(stair_context *context, const stair_model *model,
 {
     size_t size = (size_t)(model->info.indices * model->info.tokens),
            square = (size_t)(model->info.indices * model->info.indices);
-    double point[STAIR_MAX_INDICES * STAIR_MAX_TOKENS];
+    double point[STAIR_MAX_CELLS];
     STAIR_TRY(stair_points_check(context, options));
     for (size_t i = 0; i < n; i++)
         draw_point(model, options, first + i, z ? z + i * size : point,

@@ -43,7 +43,7 @@ static void transform(trial_kind kind, int i, int j, int p, int m, double *z)
 static bool holds(const stair_model *model, trial_kind kind, int i, int j)
 {
     int m = model->info.tokens, p = model->info.indices;
-    double z[STAIR_MAX_INDICES * STAIR_MAX_TOKENS], moved[STAIR_MAX_INDICES * STAIR_MAX_TOKENS];
+    double z[STAIR_MAX_CELLS], moved[STAIR_MAX_CELLS];
     for (int trial = 0; trial < tuning.trials; trial++) {
         stair_rng_normals(1, STAIR_RNG_POINTS, (uint64_t)(1000 + trial), p * m, z);
         memcpy(moved, z, sizeof(double) * (size_t)(p * m));

@@ -22,10 +22,10 @@
 #include "core/matrix.h"
 #include "core/parallel.h"
 
-#define HALVES            STAIR_HIDDEN_HALVES
-#define SAMPLES_PER_BLOCK 64 /* of one piece of work */
-#define SETS              64 /* of nodes that follow samples, so that their errors go down as well */
-#define LEVELS            5  /* of them: for a first look, then from fewest to all, doubling */
+#define HALVES          STAIR_HIDDEN_HALVES
+#define ONE_ROW_SAMPLES 64 /* of one piece of work */
+#define FOLLOWING_SETS  64 /* of nodes that follow samples, so that their errors go down as well */
+#define LEVELS          5  /* of them: for a first look, then from fewest to all, doubling */
 
 static const struct {
     double reach;       /* standard deviations of the prior that nodes cover, */
@@ -62,7 +62,7 @@ STAIR_HOT_TABLE(void, stair_one_row_cached,
 
 STAIR_HOT_TABLE(void, stair_one_row_window,
                 (const stair_one_row_plane *plane, const stair_one_row_sample *sample, double reach,
-                 double prior, double *sums));
+                 double prior, double *upper, double *sums));
 
 typedef struct {
     const stair_model *model;
@@ -74,7 +74,7 @@ typedef struct {
     double anchor[STAIR_MAX_CELLS], steepest;
     stair_hidden_nodes nodes[HALVES];
     bool follows; /* nodes follow samples: */
-    stair_hidden_nodes following[SETS][LEVELS][HALVES];
+    stair_hidden_nodes following[FOLLOWING_SETS][LEVELS][HALVES];
     double *table[HALVES]; /* flat: (blocks, 1 + M*M + dim, 64) */
     stair_one_row_plane
         plane[HALVES]; /* two coordinates, not flat, if not too fine: nodes that stay where they are */
@@ -164,7 +164,7 @@ static stair_status make_following(stair_context *context, one_row *h, size_t no
     for (int level = 0; level < LEVELS; level++) {
         size_t all = nodes / (level ? (size_t)1 << (LEVELS - 1 - level) : tuning.look),
                few = all > STAIR_BLOCK ? all : STAIR_BLOCK;
-        for (int set = 0; set < SETS; set += alike(level))
+        for (int set = 0; set < FOLLOWING_SETS; set += alike(level))
             for (int half = 0; half < HALVES; half++)
                 STAIR_TRY(stair_hidden_nodes_lattice(context, h->dim, few,
                                                      seed + 1 + (uint64_t)(LEVELS * set + level), half,
@@ -218,7 +218,7 @@ static void destroy(void **state)
     one_row *h = *state;
     for (int half = 0; half < HALVES; half++) {
         stair_hidden_nodes_destroy(&h->nodes[half]);
-        for (int k = 0; k < SETS * LEVELS; k++)
+        for (int k = 0; k < FOLLOWING_SETS * LEVELS; k++)
             stair_hidden_nodes_destroy(&h->following[k / LEVELS][k % LEVELS][half]);
         free(h->table[half]);
         free(h->plane[half].bounds);
@@ -372,7 +372,9 @@ typedef struct {
     stair_denoised *result;
 } one_row_job;
 
-static stair_status evaluate_one(stair_context *local, const one_row_job *job, stair_fibre *fibre, size_t i)
+/* room: for bounds of cells, where nodes are a fixed plane. */
+static stair_status evaluate_one(stair_context *local, const one_row_job *job, stair_fibre *fibre,
+                                 double *room, size_t i)
 {
     const one_row *h = job->rule;
     size_t pm = (size_t)(h->p * h->m);
@@ -385,8 +387,8 @@ static stair_status evaluate_one(stair_context *local, const one_row_job *job, s
     bool fixed = h->plane[0].nodes;
     if (!h->flat && !fixed) STAIR_TRY(stair_last_row_open_at(local, h->model, h->anchor, sample.x, fibre));
     if (h->follows)
-        follow_sample(h, fibre, &sample, (job->drawn ? job->drawn : job->omega) + i * pm, (int)(i % SETS),
-                      sums + 1);
+        follow_sample(h, fibre, &sample, (job->drawn ? job->drawn : job->omega) + i * pm,
+                      (int)(i % FOLLOWING_SETS), sums + 1);
     for (int half = 0; half < HALVES && !h->follows; half++) {
         if (h->flat)
             stair_one_row_cached_table[stair_isa()](&h->shape, &sample, h->nodes[half].blocks, h->table[half],
@@ -394,7 +396,7 @@ static stair_status evaluate_one(stair_context *local, const one_row_job *job, s
         else if (fixed)
             stair_one_row_window_table[stair_isa()](&h->plane[half], &sample,
                                                     tuning.near_reach * sqrt(h->variance[0]),
-                                                    0.5 / h->variance[0], sums[1 + half]);
+                                                    0.5 / h->variance[0], room, sums[1 + half]);
         else
             add_moving(h, half, fibre, &sample, sums[1 + half]);
     }
@@ -410,14 +412,17 @@ static stair_status evaluate_one(stair_context *local, const one_row_job *job, s
 static stair_status evaluate_block(void *user, size_t block, int thread, stair_context *local)
 {
     const one_row_job *job = user;
-    size_t end = (block + 1) * SAMPLES_PER_BLOCK < job->n ? (block + 1) * SAMPLES_PER_BLOCK : job->n;
+    size_t end = (block + 1) * ONE_ROW_SAMPLES < job->n ? (block + 1) * ONE_ROW_SAMPLES : job->n;
     stair_fibre fibre;
     (void)thread;
-    STAIR_TRY(stair_fibre_create(local, job->rule->model, &fibre));
-    stair_status status = STAIR_OK;
-    for (size_t i = block * SAMPLES_PER_BLOCK; i < end && status == STAIR_OK; i++)
-        status = evaluate_one(local, job, &fibre, i);
+    bool fixed = job->rule->plane[0].nodes;
+    double *room = fixed ? malloc(STAIR_MOST_CELLS * STAIR_MOST_CELLS * sizeof(double)) : NULL;
+    if (fixed && !room) return stair_fail(local, STAIR_NO_MEMORY, "out of memory");
+    stair_status status = stair_fibre_create(local, job->rule->model, &fibre);
+    for (size_t i = block * ONE_ROW_SAMPLES; i < end && status == STAIR_OK; i++)
+        status = evaluate_one(local, job, &fibre, room, i);
     stair_fibre_destroy(&fibre);
+    free(room);
     return status;
 }
 
@@ -430,7 +435,7 @@ static stair_status evaluate(stair_context *context, void *state, uint64_t first
         .rule = h, .n = n, .anchors = result->anchors, .omega = omega, .drawn = drawn, .result = result};
     (void)first;
     STAIR_TRY(find_anchors(context, h, n, labels, result->anchors));
-    return stair_parallel(context, (n + SAMPLES_PER_BLOCK - 1) / SAMPLES_PER_BLOCK, evaluate_block, &job);
+    return stair_parallel(context, (n + ONE_ROW_SAMPLES - 1) / ONE_ROW_SAMPLES, evaluate_block, &job);
 }
 
 const stair_denoiser_rule stair_denoiser_one_row = {.name = "one-row",

@@ -20,7 +20,7 @@ void STAIR_HOT(stair_one_row_placed)(const stair_one_row_follower *f, bool aroun
 void STAIR_HOT(stair_one_row_cached)(const stair_one_row_shape *shape, const stair_one_row_sample *sample,
                                      size_t blocks, const double *table, double *sums);
 void STAIR_HOT(stair_one_row_window)(const stair_one_row_plane *plane, const stair_one_row_sample *sample,
-                                     double reach, double prior, double *sums);
+                                     double reach, double prior, double *restrict upper, double *sums);
 
 /* acc: [0] mass, then m + m(m+1)/2 for each row, the last row first */
 LANES_INLINE void accumulate(const int m, const int rows, const stair_one_row_sample *sample, const lanes *w,
@@ -312,13 +312,13 @@ LANES_INLINE int first_cell(const stair_one_row_plane *plane, double from)
     return cell < 0 ? 0 : cell < plane->side ? (int)cell : plane->side;
 }
 
-/* The nodes of a fixed plane within `reach` of the hidden mean, with the prior exp(-prior |z - mean|^2). */
+/* The nodes of a fixed plane within `reach` of the hidden mean, with the prior exp(-prior |z - mean|^2).
+ * upper: room for bounds of the cells. */
 void STAIR_HOT(stair_one_row_window)(const stair_one_row_plane *plane, const stair_one_row_sample *sample,
-                                     double reach, double prior, double *sums)
+                                     double reach, double prior, double *restrict upper, double *sums)
 {
     lanes acc[11], least = lanes_set(-1e300);
     stair_one_row_shape shape = {.sums = 11};
-    double upper[STAIR_MOST_CELLS * STAIR_MOST_CELLS];
     int from[2], to[2];
     for (int k = 0; k < shape.sums; k++) acc[k] = lanes_set(0);
     for (int t = 0; t < 2; t++) {

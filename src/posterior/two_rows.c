@@ -28,10 +28,10 @@
 #include "core/matrix.h"
 #include "core/parallel.h"
 
-#define ROOM              (STAIR_PAIR_CELLS * STAIR_BLOCK)
-#define LAST_CELLS        4     /* numbers of the two last rows */
-#define MOST_ANGLES       16384 /* directions of half a turn, at most */
-#define SAMPLES_PER_BLOCK 32    /* of one piece of work */
+#define ROOM             (STAIR_PAIR_CELLS * STAIR_BLOCK)
+#define LAST_CELLS       4     /* numbers of the two last rows */
+#define MOST_ANGLES      16384 /* directions of half a turn, at most */
+#define TWO_ROWS_SAMPLES 32    /* of one piece of work */
 
 static const struct {
     double prior_step; /* step that resolves the prior, per fineness, */
@@ -433,11 +433,11 @@ static stair_status evaluate_one(stair_context *local, const two_rows_job *job, 
 static stair_status evaluate_block(void *user, size_t block, int thread, stair_context *local)
 {
     const two_rows_job *job = user;
-    size_t end = (block + 1) * SAMPLES_PER_BLOCK < job->n ? (block + 1) * SAMPLES_PER_BLOCK : job->n;
+    size_t end = (block + 1) * TWO_ROWS_SAMPLES < job->n ? (block + 1) * TWO_ROWS_SAMPLES : job->n;
     workspace w;
     (void)thread;
     stair_status status = workspace_create(local, job->rule, &w);
-    for (size_t i = block * SAMPLES_PER_BLOCK; i < end && status == STAIR_OK; i++)
+    for (size_t i = block * TWO_ROWS_SAMPLES; i < end && status == STAIR_OK; i++)
         status = evaluate_one(local, job, &w, i);
     workspace_destroy(&w);
     return status;
@@ -447,7 +447,7 @@ stair_status stair_two_rows_evaluate(stair_context *context, const stair_two_row
                                      const double *anchors, const double *omega, stair_denoised *result)
 {
     two_rows_job job = {.rule = rule, .n = n, .anchors = anchors, .omega = omega, .result = result};
-    return stair_parallel(context, (n + SAMPLES_PER_BLOCK - 1) / SAMPLES_PER_BLOCK, evaluate_block, &job);
+    return stair_parallel(context, (n + TWO_ROWS_SAMPLES - 1) / TWO_ROWS_SAMPLES, evaluate_block, &job);
 }
 
 /* ---- the rule --------------------------------------------------------------------------------- */

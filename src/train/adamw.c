@@ -7,9 +7,11 @@
 
 #include "core/isa.h"
 
-#define SPENT     1e-16 /* b1^j below this moves nothing */
-#define FEW       6     /* idle steps that are cheaper one by one */
-#define TOLERANCE 1e-8  /* of the first neglected moment, relative */
+static const struct {
+    double spent;     /* b1^j below this moves nothing */
+    int few;          /* idle steps that are cheaper one by one */
+    double neglected; /* first moment left out of the expansion, relative, that is small enough */
+} tuning = {.spent = 1e-16, .few = 6, .neglected = 1e-8};
 
 STAIR_HOT_TABLE(void, stair_adamw_move,
                 (size_t n, const double *k, double *w, double *m, double *v, const double *g));
@@ -28,7 +30,7 @@ stair_status stair_adamw_create(stair_context *context, double rate, double beta
                           .epsilon = epsilon,
                           .weight_decay = weight_decay,
                           .steps = steps};
-    adam->tail = beta1 > 0 ? (int)ceil(log(SPENT) / log(beta1)) : 1;
+    adam->tail = beta1 > 0 ? (int)ceil(log(tuning.spent) / log(beta1)) : 1;
     size_t n = (size_t)steps + 1, tail = (size_t)adam->tail + 1;
     double *memory = malloc((2 * n + 4 * tail + 16) * sizeof(double));
     if (!memory) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
@@ -67,7 +69,7 @@ void stair_adamw_step(const stair_adamw *adam, int64_t t, size_t n, double *w, d
     stair_adamw_move_table[stair_isa()](n, k, w, m, v, g);
 }
 
-/* mu (ORDER + 1) about the mean, which is mu[ORDER + 1] */
+/* mu_0 .. mu_ORDER about the mean of r with weights c, and that mean behind them in mu[ORDER + 1] */
 static void moments(int terms, const double *c, const double *r, double *mu)
 {
     double sum = 0, mean = 0;
@@ -91,7 +93,7 @@ void stair_adamw_idle(const stair_adamw *adam, int64_t t0, int64_t t, size_t n, 
     if (count <= 0) return;
     int terms = count < adam->tail ? (int)count : adam->tail, isa = stair_isa();
     double keep = pow(1 - adam->rate * adam->weight_decay, (double)count);
-    if (t0 == 0) { /* never a gradient: no moments */
+    if (t0 == 0) { /* no gradient yet, so m = v = 0 */
         for (size_t i = 0; i < n; i++) w[i] *= keep;
         return;
     }
@@ -101,10 +103,10 @@ void stair_adamw_idle(const stair_adamw *adam, int64_t t0, int64_t t, size_t n, 
         c[j - 1] = keep * adam->fade[j] * adam->step_size[t0 + j];
         r[j - 1] = adam->slow[j] * adam->root[t0 + j];
     }
-    if (terms > FEW) {
+    if (terms > tuning.few) {
         moments(terms, c, r, mu);
         double mean = mu[STAIR_ADAMW_ORDER + 1];
-        if (fabs(mu[STAIR_ADAMW_ORDER]) <= TOLERANCE * mu[0] * pow(mean, STAIR_ADAMW_ORDER)) {
+        if (fabs(mu[STAIR_ADAMW_ORDER]) <= tuning.neglected * mu[0] * pow(mean, STAIR_ADAMW_ORDER)) {
             stair_adamw_expand_table[isa](n, mu, k, w, m, v);
             return;
         }

@@ -12,8 +12,8 @@
  * and m, v shrink by b1^k, b2^k.  c_j and r_j are the same for every weight, c_j falls like b1^j and
  * r_j hardly changes, so about the mean r = sum c_j r_j / sum c_j, with s = sqrt(v),
  *
- *   sum_j c_j/(r_j s + eps) = 1/(r s + eps) sum_n (-q)^n mu_n,   q = s/(r s + eps),  mu_n = sum c_j (r_j -
- * r)^n,
+ *   sum_j c_j/(r_j s + eps) = 1/(r s + eps) sum_n (-q)^n mu_n,
+ *   q = s/(r s + eps),   mu_n = sum_j c_j (r_j - r)^n,
  *
  * an expansion that holds for every s >= 0 since q <= 1/r.  It is used up to n = 5 when the next term is
  * below 1e-8 of the first; early in training, where bias corrections change fast, or for few steps, the sum
@@ -24,7 +24,7 @@
 
 #include "core/context.h"
 
-#define STAIR_ADAMW_ORDER 6 /* moments mu_0 .. mu_5 */
+#define STAIR_ADAMW_ORDER 6 /* moments mu_0 .. mu_5 are summed; adamw_hot.c writes them out */
 
 typedef struct {
     double rate, beta1, beta2, epsilon, weight_decay;

@@ -7,7 +7,10 @@
 #include "core/parallel.h"
 #include "train/classifier.h"
 
-#define TOGETHER 32 /* questions of one pass; fixed, so that padding by batch does not depend on threads */
+static const struct {
+    int together; /* questions of one pass; with padding by batch it decides the answers, so threads may not
+                   */
+} tuning = {.together = 32};
 
 stair_classifier_info stair_classifier_describe(const stair_classifier *c)
 {
@@ -51,8 +54,8 @@ static stair_status predict_block(void *user, size_t block, int thread, stair_co
     (void)thread;
     prediction *job = user;
     const stair_classifier *c = job->c;
-    int first = (int)block * TOGETHER, left = job->questions->count - first,
-        n = left < TOGETHER ? left : TOGETHER, none;
+    int first = (int)block * tuning.together, left = job->questions->count - first,
+        n = left < tuning.together ? left : tuning.together, none;
     stair_pass pass;
     STAIR_TRY(stair_pass_create(local, c, n, &pass));
     stair_pass_load(c, job->questions, NULL, first, n, &pass);
@@ -76,10 +79,11 @@ stair_status stair_classifier_predict(stair_context *context, const stair_classi
 {
     STAIR_TRY(check(context, classifier, questions));
     prediction job = {classifier, questions, label, probability};
-    return stair_parallel(context, ((size_t)questions->count + TOGETHER - 1) / TOGETHER, predict_block, &job);
+    return stair_parallel(context, (size_t)((questions->count + tuning.together - 1) / tuning.together),
+                          predict_block, &job);
 }
 
-/* out (rows, columns) from in (rows, stride); NULL is no wish */
+/* out (rows, columns) from in (rows, stride); does nothing where out is NULL */
 static void copy_out(size_t rows, size_t columns, const double *in, size_t stride, double *out)
 {
     for (size_t r = 0; out && r < rows; r++)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/limits.h"
 #include "io/npz.h"
 #include "train/classifier.h"
 
@@ -68,7 +69,7 @@ stair_status stair_classifier_save(stair_context *context, const stair_classifie
     return status;
 }
 
-/* An array whose shape must be `shape` (-1: any), as text in `wanted`. */
+/* An array of the archive, whose shape must be `shape` (-1: any size). */
 static stair_status get(stair_context *context, stair_archive *archive, const char *path, const char *name,
                         int rank, const int64_t *shape, stair_npy_header *header, double **values)
 {
@@ -113,7 +114,8 @@ static stair_status load_rest(stair_context *context, stair_archive *archive, co
     STAIR_TRY(get(context, archive, path, "shape", 1, (int64_t[]){4}, &h, &v));
     double shape[4];
     unpack(1, 4, &v, shape, 4);
-    bool sound = shape[0] >= 2 && shape[0] <= 4096 && shape[1] >= 0 && shape[1] < c->vocab && c->scale > 0;
+    bool sound =
+        shape[0] >= 2 && shape[0] <= STAIR_MOST_IDS && shape[1] >= 0 && shape[1] < c->vocab && c->scale > 0;
     if (!sound)
         return stair_fail(context, STAIR_BAD_INPUT, "%s: arrays 'shape' or 'scale' make no sense", path);
     c->longest = (int)shape[0];
@@ -139,8 +141,9 @@ static stair_status load_all(stair_context *context, stair_archive *archive, con
     if (status == STAIR_OK)
         status = get(context, archive, path, "readout_bias", 1, (int64_t[]){-1}, &bias, &b);
     free(b);
-    if (status == STAIR_OK && attention.shape[0] > 16)
-        status = stair_fail(context, STAIR_BAD_INPUT, "%s: more than 16 attention layers", path);
+    if (status == STAIR_OK && attention.shape[0] > STAIR_MAX_LAYERS)
+        status =
+            stair_fail(context, STAIR_BAD_INPUT, "%s: more than %d attention layers", path, STAIR_MAX_LAYERS);
     if (status == STAIR_OK)
         status = stair_classifier_create(context, (int)embedding.shape[0], (int)embedding.shape[1],
                                          (int)attention.shape[1], (int)attention.shape[0], (int)bias.shape[0],

@@ -11,38 +11,38 @@ STAIR_HOT_DECLARE(void, stair_multiply, (stair_product p));
 STAIR_HOT_DECLARE(void, stair_softmax_rows,
                   (int n, int columns, int stride, double scale, const double *multiplicity, double *a));
 
-#define COLUMNS 8                 /* of a tile: what matrices are padded to, */
-#define PARTS   (COLUMNS / LANES) /* in so many vectors */
-#define ROWS    6                 /* with AVX2 twelve accumulators, leaving four registers for the operands */
+#define TILE_COLUMNS 8                      /* of a tile: what matrices are padded to, */
+#define TILE_VECTORS (TILE_COLUMNS / LANES) /* in so many vectors */
+#define TILE_ROWS    6 /* with AVX2 twelve accumulators, leaving four registers for the operands */
 
 /* n rows by one tile's columns */
 LANES_INLINE void tile(int n, const stair_product *p, int row, int column)
 {
-    lanes sum[ROWS][PARTS];
+    lanes sum[TILE_ROWS][TILE_VECTORS];
     double *c = p->c + (size_t)row * (size_t)p->c_stride + column;
     const double *a = p->a + (size_t)row * (size_t)p->a_row;
     for (int r = 0; r < n; r++)
-        for (int v = 0; v < PARTS; v++)
+        for (int v = 0; v < TILE_VECTORS; v++)
             sum[r][v] = p->add ? lanes_load(c + (size_t)r * (size_t)p->c_stride + v * LANES) : lanes_set(0);
     for (int k = 0; k < p->inner; k++) {
-        lanes b[PARTS];
-        for (int v = 0; v < PARTS; v++)
+        lanes b[TILE_VECTORS];
+        for (int v = 0; v < TILE_VECTORS; v++)
             b[v] = lanes_load(p->b + (size_t)k * (size_t)p->b_stride + column + v * LANES);
         for (int r = 0; r < n; r++) {
             double factor = a[(size_t)r * (size_t)p->a_row + (size_t)k * (size_t)p->a_inner];
-            for (int v = 0; v < PARTS; v++) sum[r][v] += factor * b[v];
+            for (int v = 0; v < TILE_VECTORS; v++) sum[r][v] += factor * b[v];
         }
     }
     for (int r = 0; r < n; r++)
-        for (int v = 0; v < PARTS; v++)
+        for (int v = 0; v < TILE_VECTORS; v++)
             lanes_store(c + (size_t)r * (size_t)p->c_stride + v * LANES, sum[r][v]);
 }
 
 void STAIR_HOT(stair_multiply)(stair_product p)
 {
-    for (int column = 0; column < p.columns; column += COLUMNS) {
+    for (int column = 0; column < p.columns; column += TILE_COLUMNS) {
         int row = 0;
-        for (; row + ROWS <= p.rows; row += ROWS) tile(ROWS, &p, row, column);
+        for (; row + TILE_ROWS <= p.rows; row += TILE_ROWS) tile(TILE_ROWS, &p, row, column);
         switch (p.rows - row) {
         case 5:
             tile(5, &p, row, column);

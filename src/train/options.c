@@ -6,14 +6,14 @@
 #define SGD(name, kind, field)       STAIR_OPTION(name, kind, stair_sgd_options, field)
 #define QUESTIONS(name, kind, field) STAIR_OPTION(name, kind, stair_questions_options, field)
 #define TRAIN(name, kind, field)     STAIR_OPTION(name, kind, stair_train_options, field)
-#define MOST_SNAPSHOTS               (1 << 24)
 
 /* What false and true are called. */
 static const char *const decays[] = {"paper", "torch", NULL}, *const scales[] = {"dim", "rank", NULL},
                          *const paddings[] = {"full", "batch", NULL};
 
 static const stair_option sgd_options[] = {
-    {SGD("dim", INT, dim), .value = "D", .text = "dimension of a token", .low = 1, .high = 1 << 24},
+    {SGD("dim", INT, dim), .value = "D", .text = "dimension of a token", .low = 1,
+     .high = STAIR_MOST_DATA_DIM},
     {SGD("alpha", DOUBLE, alpha), .value = "X", .text = "samples per dimension, N = alpha D", .low = 0,
      .high = 1e9},
     {SGD("epochs", INT, epochs), .value = "N", .text = "passes over the data", .low = 0, .high = 1 << 30},
@@ -50,14 +50,15 @@ static const stair_option questions_options[] = {
     {QUESTIONS("classes", TEXT, classes), .value = "NAMES", .text = "the labels there are, commas between",
      .optional = true},
     {QUESTIONS("longest", INT, longest), .value = "N",
-     .text = "most ids of a question, [CLS] and [SEP] included", .low = 2, .high = 4096},
+     .text = "most ids of a question, [CLS] and [SEP] included", .low = 2, .high = STAIR_MOST_IDS},
     {0},
 };
 
 static const stair_option train_options[] = {
     {TRAIN("dim", INT, dim), .value = "D", .text = "dimension of a token", .low = 1, .high = 65536},
     {TRAIN("rank", INT, rank), .value = "P", .text = "rank of an attention layer", .low = 1, .high = 65536},
-    {TRAIN("layers", INT, layers), .value = "L", .text = "attention layers", .low = 1, .high = 16},
+    {TRAIN("layers", INT, layers), .value = "L", .text = "attention layers", .low = 1,
+     .high = STAIR_MAX_LAYERS},
     {TRAIN("scale", EITHER, scale_rank), .value = "NAME",
      .text = "scores are divided by dim: D, rank: sqrt(P)", .choices = scales},
     {TRAIN("bias", FLAG, bias), .text = "attention layers have biases"},
@@ -184,9 +185,9 @@ stair_status stair_train_check(stair_context *context, const stair_train_options
     if (o->rate * o->weight_decay >= 1) /* a step would turn the weights around */
         return stair_fail(context, STAIR_BAD_INPUT, "weight-decay must be below 1/rate, not %.15g",
                           o->weight_decay);
-    if ((int64_t)o->epochs * o->points > MOST_SNAPSHOTS)
+    if ((int64_t)o->epochs * o->points > STAIR_MOST_SNAPSHOTS)
         return stair_fail(context, STAIR_BAD_INPUT, "epochs * records must be at most %d, not %.15g",
-                          MOST_SNAPSHOTS, (double)o->epochs * o->points);
+                          STAIR_MOST_SNAPSHOTS, (double)o->epochs * o->points);
     if (o->resume && !o->checkpoint)
         return stair_fail(context, STAIR_BAD_INPUT, "resume needs a checkpoint file");
     return STAIR_OK;

@@ -7,14 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/limits.h"
 #include "stair_train.h"
 #include "train/text.h"
 
-#define MAX_CLASSES 64
-
 typedef struct {
-    const char *start[MAX_CLASSES];
-    size_t length[MAX_CLASSES];
+    const char *start[STAIR_MOST_CLASSES];
+    size_t length[STAIR_MOST_CLASSES];
     int count;
 } class_list;
 
@@ -23,10 +22,10 @@ static stair_status read_classes(stair_context *context, const char *text, class
     list->count = 0;
     for (const char *at = text; at && *at;) {
         size_t length = strcspn(at, ",");
-        if (length == 0 || list->count == MAX_CLASSES)
+        if (length == 0 || list->count == STAIR_MOST_CLASSES)
             return stair_fail(context, STAIR_BAD_INPUT,
-                              "classes must be 1 to %d names with commas between, not '%s'", MAX_CLASSES,
-                              text);
+                              "classes must be 1 to %d names with commas between, not '%s'",
+                              STAIR_MOST_CLASSES, text);
         list->start[list->count] = at;
         list->length[list->count++] = length;
         at += length + (at[length] == ',');

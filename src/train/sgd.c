@@ -18,6 +18,11 @@
 #include "core/runs.h"
 #include "io/checkpoint.h"
 
+static const struct {
+    double decay; /* weight decay times D, where none is given: that of the paper's figure */
+    int64_t each; /* batches between two looks at the clock and at a request to stop */
+} tuning = {.decay = 0.07, .each = 64};
+
 /* What the threads share. */
 typedef struct {
     const stair_model *model;
@@ -27,20 +32,13 @@ typedef struct {
     stair_runs runs;
 } job;
 
-/* Fisher-Yates with the numbers of (seed, BATCH, epoch). */
+/* The order of the samples in `epoch`. */
 static void shuffle(stair_descent *d, int64_t epoch)
 {
     uint32_t n = (uint32_t)d->train.count;
-    d->ordered = epoch;
     for (uint32_t i = 0; i < n; i++) d->order[i] = i;
-    for (uint32_t i = n; i > 1; i--) {
-        double u[2];
-        stair_rng_uniform2(d->seed, STAIR_RNG_BATCH, (uint64_t)epoch, i, u);
-        uint32_t j = (uint32_t)(u[0] * i);
-        uint32_t swap = d->order[i - 1];
-        d->order[i - 1] = d->order[j];
-        d->order[j] = swap;
-    }
+    stair_rng_shuffle(d->seed, (uint64_t)epoch, n, d->order);
+    d->ordered = epoch;
 }
 
 /* The samples of the current batch: a range of blocks of `train`, or of `mixed` when shuffled. */
@@ -68,7 +66,7 @@ static const stair_samples *choose(stair_descent *d, size_t *first, size_t *last
 
 static double decay(const stair_sgd_options *o)
 {
-    double lambda = o->weight_decay < 0 ? 0.07 / o->dim : o->weight_decay;
+    double lambda = o->weight_decay < 0 ? tuning.decay / o->dim : o->weight_decay;
     return o->coupled ? o->rate * lambda : lambda;
 }
 
@@ -88,7 +86,7 @@ bool stair_descent_batch(stair_descent *d)
     return sum == 0;
 }
 
-/* The next number of batches after which a record is due: 0, then ten to the k/points. */
+/* Records are due after 0 and 10^(k/points) batches, rounded up: the next one after `batch`. */
 static int64_t next_record(int64_t batch, int points)
 {
     for (int k = 0;; k++) {
@@ -97,15 +95,24 @@ static int64_t next_record(int64_t batch, int points)
     }
 }
 
-static stair_status save(stair_context *context, const char *path, uint64_t fingerprint,
-                         const stair_descent *d)
+/* Everything a run goes on from, to the file or from it. */
+static void move_state(stair_descent *d, stair_state *state, bool put)
+{
+    stair_sgd_run *out = d->out;
+    stair_state_move(state, put, &d->batch, sizeof d->batch);
+    stair_state_move(state, put, &out->diverged, sizeof out->diverged);
+    stair_state_move(state, put, d->weights, (size_t)d->net.indices * (size_t)d->net.dim * sizeof(double));
+    stair_state_move(state, put, &out->count, sizeof out->count);
+    size_t size = (size_t)out->count * sizeof *out->history;
+    if (!put && !state->failed && size == state->size - state->at) out->history = malloc(size + 1);
+    if (!out->history) state->failed = true;
+    stair_state_move(state, put, out->history, size);
+}
+
+static stair_status save(stair_context *context, const char *path, uint64_t fingerprint, stair_descent *d)
 {
     stair_state state = {0};
-    stair_state_put(&state, &d->batch, sizeof d->batch);
-    stair_state_put(&state, &d->out->diverged, sizeof d->out->diverged);
-    stair_state_put(&state, d->weights, (size_t)d->net.indices * (size_t)d->net.dim * sizeof(double));
-    stair_state_put(&state, &d->out->count, sizeof d->out->count);
-    stair_state_put(&state, d->out->history, (size_t)d->out->count * sizeof *d->out->history);
+    move_state(d, &state, true);
     stair_status status = stair_state_save(context, path, fingerprint, &state);
     stair_state_free(&state);
     return status;
@@ -117,16 +124,8 @@ static stair_status restore(stair_context *context, const char *path, uint64_t f
     bool found;
     stair_status status = stair_state_load(context, path, fingerprint, &state, &found);
     if (status == STAIR_OK && found) {
-        stair_state_get(&state, &d->batch, sizeof d->batch);
-        stair_state_get(&state, &d->out->diverged, sizeof d->out->diverged);
-        stair_state_get(&state, d->weights, (size_t)d->net.indices * (size_t)d->net.dim * sizeof(double));
-        stair_state_get(&state, &d->out->count, sizeof d->out->count);
-        size_t size = (size_t)d->out->count * sizeof *d->out->history;
-        if (!state.failed && size == state.size - state.at) d->out->history = malloc(size + 1);
-        if (!d->out->history)
-            status = stair_fail(context, STAIR_FAILED, "%s: checkpoint cannot be read", path);
-        else
-            stair_state_get(&state, d->out->history, size);
+        move_state(d, &state, false);
+        if (state.failed) status = stair_fail(context, STAIR_FAILED, "%s: checkpoint cannot be read", path);
     }
     stair_state_free(&state);
     if (status != STAIR_OK) d->out->count = 0;
@@ -147,7 +146,7 @@ static stair_status run(job *shared, stair_context *local, stair_descent *d, con
             STAIR_TRY(stair_descent_record(local, d));
             due = next_record(d->batch, points);
         }
-        if (d->batch % 64 && d->batch < d->batches) continue;
+        if (d->batch % tuning.each && d->batch < d->batches) continue;
         bool go = stair_runs_go_on(&shared->runs, local, (double)(d->batch - reported));
         reported = d->batch;
         if (file && (!go || stair_seconds() - saved > d->options->checkpoint_every)) {

@@ -12,8 +12,10 @@
 #include "core/rng.h"
 #include "train/sgd.h"
 
-#define FIRST_TEST          ((uint64_t)1 << 40)
-#define TRAIN_ERROR_SAMPLES 2000 /* of the training set, the first ones, on which its error is measured */
+static const struct {
+    uint64_t first_test; /* number of the first test sample, beyond every training sample */
+    size_t measured;     /* samples of the training set, the first ones, on which its error is measured */
+} tuning = {.first_test = (uint64_t)1 << 40, .measured = 2000};
 
 size_t stair_sgd_samples(const stair_sgd_options *options)
 {
@@ -24,15 +26,6 @@ int64_t stair_sgd_batches(const stair_sgd_options *options)
 {
     int64_t batch = options->batch, samples = (int64_t)stair_sgd_samples(options);
     return (int64_t)options->epochs * ((samples + batch - 1) / batch);
-}
-
-static void draw_rows(uint64_t seed, stair_rng_purpose purpose, int rows, int dim, double scale, double *out)
-{
-    for (int p = 0; p < rows; p++) {
-        double *row = out + (size_t)p * (size_t)dim;
-        stair_rng_normals(seed, purpose, (uint64_t)p, dim, row);
-        for (int d = 0; d < dim; d++) row[d] *= scale;
-    }
 }
 
 /* Labels of one block from the teacher's Z in work->z. */
@@ -104,10 +97,10 @@ stair_status stair_descent_open(stair_context *context, const stair_model *model
     double *room = NULL;
     stair_status status = allocate(context, d, &room);
     if (status == STAIR_OK) {
-        draw_rows(seed, STAIR_RNG_TEACHER, d->net.indices, options->dim, 1, d->teacher);
-        draw_rows(seed, STAIR_RNG_INIT, d->net.indices, options->dim, options->start, d->weights);
+        stair_rng_rows(seed, STAIR_RNG_TEACHER, d->net.indices, options->dim, 1, d->teacher);
+        stair_rng_rows(seed, STAIR_RNG_INIT, d->net.indices, options->dim, options->start, d->weights);
         draw_samples(d, 0, &d->train, room);
-        draw_samples(d, FIRST_TEST, &d->test, room);
+        draw_samples(d, tuning.first_test, &d->test, room);
     }
     free(room);
     if (status != STAIR_OK) stair_descent_close(d);
@@ -141,7 +134,7 @@ static double gram_norm(int rank, int dim, const double *a, const double *b)
     return sqrt(sum);
 }
 
-/* Layers of a model that has none are its indices together. */
+/* Cosine and norm of each layer; a model of one layer has all its indices in it. */
 static void measure_weights(const stair_descent *d, stair_sgd_record *record)
 {
     const stair_model_info *info = &d->net.model->info;
@@ -157,6 +150,7 @@ static void measure_weights(const stair_descent *d, stair_sgd_record *record)
     }
 }
 
+/* Mean error of the first blocks of `samples`, as many as hold `most` of them. */
 static double mean_error(stair_descent *d, const stair_samples *samples, size_t most)
 {
     size_t last, seen = 0;
@@ -182,7 +176,7 @@ stair_status stair_descent_record(stair_context *context, stair_descent *d)
     int64_t per_epoch = d->options->epochs ? d->batches / d->options->epochs : 1;
     record->epoch = per_epoch ? (double)d->batch / (double)per_epoch : 0;
     stair_net_set_weights(&d->net, d->weights, &d->work);
-    record->train = mean_error(d, &d->train, TRAIN_ERROR_SAMPLES);
+    record->train = mean_error(d, &d->train, tuning.measured);
     record->test = mean_error(d, &d->test, SIZE_MAX);
     measure_weights(d, record);
     return STAIR_OK;

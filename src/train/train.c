@@ -9,6 +9,10 @@
 #include "core/runs.h"
 #include "train/train.h"
 
+static const struct {
+    int64_t each; /* steps between two looks at the clock and at a request to stop */
+} tuning = {.each = 16};
+
 typedef struct {
     const stair_vocab *vocab;
     const stair_questions *questions, *test;
@@ -49,7 +53,7 @@ static stair_status run(job *shared, stair_context *local, stair_training *t, co
         stair_training_step(t);
         stair_training_snapshot(t);
         if (t->step % t->per_epoch == 0) stair_training_evaluate(t);
-        if (t->step % 16 && t->step < t->steps) continue;
+        if (t->step % tuning.each && t->step < t->steps) continue;
         bool go = stair_runs_go_on(&shared->runs, local, (double)(t->step - reported));
         reported = t->step;
         if (file && (!go || stair_seconds() - saved > t->options->checkpoint_every)) {

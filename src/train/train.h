@@ -20,7 +20,8 @@ typedef struct {
     double *row_gradient;   /* (tokens of a batch, dim8) */
     int *split;             /* (count): questions held out first, then those trained on */
     int held_out, trained_on;
-    int *order, *label; /* (trained_on): of epoch `ordered`; (batch) */
+    int *order; /* (trained_on): of the questions in epoch `ordered` */
+    int *label; /* (batch): of the batch at hand */
     int64_t ordered;
     int64_t step, steps, per_epoch;
     double loss; /* sums over the epoch under way */
@@ -38,11 +39,13 @@ void stair_training_close(stair_training *t);
 int64_t stair_training_per_epoch(const stair_train_options *options, int questions);
 int stair_training_held_out(const stair_train_options *options, int questions);
 
+/* Row `row` of the embedding and its moments as after `step`, which is not before last[row]. */
+void stair_training_bring(stair_training *t, int row, int64_t step);
 void stair_training_step(stair_training *t);     /* one batch */
 void stair_training_evaluate(stair_training *t); /* closes an epoch: its line in out->epoch */
 void stair_training_finish(stair_training *t);   /* brings every row to the last step; similarities */
 
-/* Step at which snapshot i is taken, and the taking of all that are due now. */
+/* Takes every snapshot of the weights that is due at this step. */
 void stair_training_snapshot(stair_training *t);
 
 void stair_training_put(const stair_training *t, stair_state *state);

@@ -66,13 +66,8 @@ static void split_questions(stair_training *t)
 {
     int n = t->questions->count;
     for (int i = 0; i < n; i++) t->split[i] = i;
-    for (int i = n; i > 1; i--) {
-        double u[2];
-        stair_rng_uniform2(t->seed, STAIR_RNG_BATCH, (uint64_t)1 << 40, (uint64_t)i, u);
-        int j = (int)(u[0] * i), swap = t->split[i - 1];
-        t->split[i - 1] = t->split[j];
-        t->split[j] = swap;
-    }
+    stair_rng_shuffle(t->seed, (uint64_t)1 << 40, (uint32_t)n,
+                      (uint32_t *)t->split); /* not an epoch's order */
 }
 
 static stair_status allocate(stair_context *context, stair_training *t)

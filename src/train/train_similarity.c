@@ -28,30 +28,29 @@ void stair_training_snapshot(stair_training *t)
     }
 }
 
-/* |a b^T|_F^2 of a, b (rank, dim) */
-static double rows_product(int rank, int dim, const float *a, const float *b)
+/* sum_ij (sum_k a_ik b_jk)^2, i, j < n, k < inner; a_ik is at i step + k inner_step, and so is b_ik.  With
+ * rows of w (P, D) for i it is |a b^T|_F^2, with columns |a^T b|_F^2. */
+static double squared_product(int n, int step, int inner, int inner_step, const float *a, const float *b)
 {
     double sum = 0;
-    for (int i = 0; i < rank; i++)
-        for (int j = 0; j < rank; j++) {
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++) {
             double dot = 0;
-            for (int d = 0; d < dim; d++) dot += (double)a[i * dim + d] * (double)b[j * dim + d];
+            for (int k = 0; k < inner; k++)
+                dot += (double)a[i * step + k * inner_step] * (double)b[j * step + k * inner_step];
             sum += dot * dot;
         }
     return sum;
 }
 
-/* |a^T b|_F^2, column by column */
+static double rows_product(int rank, int dim, const float *a, const float *b)
+{
+    return squared_product(rank, dim, dim, 1, a, b);
+}
+
 static double columns_product(int rank, int dim, const float *a, const float *b)
 {
-    double sum = 0;
-    for (int i = 0; i < dim; i++)
-        for (int j = 0; j < dim; j++) {
-            double dot = 0;
-            for (int k = 0; k < rank; k++) dot += (double)a[k * dim + i] * (double)b[k * dim + j];
-            sum += dot * dot;
-        }
-    return sum;
+    return squared_product(dim, 1, rank, dim, a, b);
 }
 
 static void measure(stair_training *t, int layer)
@@ -76,12 +75,6 @@ static void measure(stair_training *t, int layer)
 
 void stair_training_finish(stair_training *t)
 {
-    size_t d = (size_t)t->c->dim8;
-    for (int r = 0; r < t->c->vocab; r++) {
-        size_t at = (size_t)r * d;
-        stair_adamw_idle(&t->adam, t->last[r], t->step, d, t->c->embedding + at, t->row_m + at,
-                         t->row_v + at);
-        t->last[r] = t->step;
-    }
+    for (int r = 0; r < t->c->vocab; r++) stair_training_bring(t, r, t->step);
     for (int l = 0; t->out->snapshots > 0 && l < t->c->layers; l++) measure(t, l);
 }

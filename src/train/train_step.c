@@ -10,7 +10,7 @@
 #include "core/rng.h"
 #include "train/train.h"
 
-static void bring(stair_training *t, int row, int64_t step)
+void stair_training_bring(stair_training *t, int row, int64_t step)
 {
     size_t d = (size_t)t->c->dim8, at = (size_t)row * d;
     stair_adamw_idle(&t->adam, t->last[row], step, d, t->c->embedding + at, t->row_m + at, t->row_v + at);
@@ -20,17 +20,11 @@ static void bring(stair_training *t, int row, int64_t step)
 static void shuffle(stair_training *t, int64_t epoch)
 {
     memcpy(t->order, t->split + t->held_out, (size_t)t->trained_on * sizeof *t->order);
-    for (int i = t->trained_on; i > 1; i--) {
-        double u[2];
-        stair_rng_uniform2(t->seed, STAIR_RNG_BATCH, (uint64_t)epoch, (uint64_t)i, u);
-        int j = (int)(u[0] * i), swap = t->order[i - 1];
-        t->order[i - 1] = t->order[j];
-        t->order[j] = swap;
-    }
+    stair_rng_shuffle(t->seed, (uint64_t)epoch, (uint32_t)t->trained_on, (uint32_t *)t->order);
     t->ordered = epoch;
 }
 
-/* The distinct tokens of the batch, each with the sum of the gradients of its positions. */
+/* The distinct tokens of the batch: `used`, and their places in it. */
 static void collect_tokens(stair_training *t)
 {
     t->uses = 0;
@@ -42,6 +36,7 @@ static void collect_tokens(stair_training *t)
     }
 }
 
+/* The gradient of each of them: the sum over its positions. */
 static void sum_tokens(stair_training *t)
 {
     size_t d = (size_t)t->c->dim8;
@@ -63,7 +58,7 @@ void stair_training_step(stair_training *t)
     stair_pass_load(c, t->questions, t->order + first, 0, n, &t->pass);
     for (int s = 0; s < n; s++) t->label[s] = t->questions->label[t->order[first + s]];
     collect_tokens(t);
-    for (int u = 0; u < t->uses; u++) bring(t, t->used[u], now - 1);
+    for (int u = 0; u < t->uses; u++) stair_training_bring(t, t->used[u], now - 1);
     stair_pass_forward(c, &t->pass);
     t->loss += n * stair_pass_loss(c, &t->pass, t->label, &correct);
     t->correct += correct;
@@ -88,7 +83,7 @@ void stair_training_evaluate(stair_training *t)
     for (int first = 0; first < t->held_out; first += t->options->batch) {
         int left = t->held_out - first, n = left < t->options->batch ? left : t->options->batch, correct;
         stair_pass_load(t->c, t->questions, t->split + first, 0, n, &t->pass);
-        for (int r = 0; r < t->pass.rows; r++) bring(t, t->pass.id[r], t->step);
+        for (int r = 0; r < t->pass.rows; r++) stair_training_bring(t, t->pass.id[r], t->step);
         for (int s = 0; s < n; s++) t->label[s] = t->questions->label[t->split[first + s]];
         stair_pass_forward(t->c, &t->pass);
         loss += n * stair_pass_loss(t->c, &t->pass, t->label, &correct);
@@ -106,65 +101,58 @@ void stair_training_evaluate(stair_training *t)
     t->correct = t->seen = 0;
 }
 
-/* Either direction through one list, so that what is written is what is read. */
-typedef void transfer(stair_state *state, void *bytes, size_t size);
-
-static void state_put(stair_state *state, void *bytes, size_t size)
-{
-    stair_state_put(state, bytes, size);
-}
-
-static void transfer_common(stair_training *t, stair_state *state, transfer *move)
+/* Everything a run goes on from, to the state or from it, but the rows of the embedding. */
+static void move_common(stair_training *t, stair_state *state, bool put)
 {
     stair_classifier *c = t->c;
     size_t one = (size_t)(c->layers * c->rank) * (size_t)c->dim * sizeof(float);
     int most = t->options->epochs * t->options->points + 1;
-    move(state, &t->step, sizeof t->step);
-    move(state, &t->loss, sizeof t->loss);
-    move(state, &t->correct, sizeof t->correct);
-    move(state, &t->seen, sizeof t->seen);
-    move(state, &t->out->epochs, sizeof t->out->epochs);
-    move(state, &t->out->snapshots, sizeof t->out->snapshots);
+    stair_state_move(state, put, &t->step, sizeof t->step);
+    stair_state_move(state, put, &t->loss, sizeof t->loss);
+    stair_state_move(state, put, &t->correct, sizeof t->correct);
+    stair_state_move(state, put, &t->seen, sizeof t->seen);
+    stair_state_move(state, put, &t->out->epochs, sizeof t->out->epochs);
+    stair_state_move(state, put, &t->out->snapshots, sizeof t->out->snapshots);
     if (t->step < 0 || t->step > t->steps || t->out->epochs < 0 || t->out->epochs > t->options->epochs ||
         t->out->snapshots < 0 || t->out->snapshots > most)
         state->failed = true;
     if (state->failed) return;
-    move(state, t->out->epoch, (size_t)t->out->epochs * sizeof *t->out->epoch);
-    move(state, t->out->snapshot, (size_t)t->out->snapshots * sizeof *t->out->snapshot);
-    move(state, t->snapshots, (size_t)t->out->snapshots * one);
-    move(state, c->parameters, c->dense * sizeof(double));
-    move(state, t->m, c->dense * sizeof(double));
-    move(state, t->v, c->dense * sizeof(double));
+    stair_state_move(state, put, t->out->epoch, (size_t)t->out->epochs * sizeof *t->out->epoch);
+    stair_state_move(state, put, t->out->snapshot, (size_t)t->out->snapshots * sizeof *t->out->snapshot);
+    stair_state_move(state, put, t->snapshots, (size_t)t->out->snapshots * one);
+    stair_state_move(state, put, c->parameters, c->dense * sizeof(double));
+    stair_state_move(state, put, t->m, c->dense * sizeof(double));
+    stair_state_move(state, put, t->v, c->dense * sizeof(double));
 }
 
-static void transfer_row(stair_training *t, stair_state *state, transfer *move, int row)
+static void move_row(stair_training *t, stair_state *state, bool put, int row)
 {
     size_t d = (size_t)t->c->dim8, at = (size_t)row * d;
-    move(state, &t->last[row], sizeof t->last[row]);
-    move(state, t->c->embedding + at, d * sizeof(double));
-    move(state, t->row_m + at, d * sizeof(double));
-    move(state, t->row_v + at, d * sizeof(double));
+    stair_state_move(state, put, &t->last[row], sizeof t->last[row]);
+    stair_state_move(state, put, t->c->embedding + at, d * sizeof(double));
+    stair_state_move(state, put, t->row_m + at, d * sizeof(double));
+    stair_state_move(state, put, t->row_v + at, d * sizeof(double));
 }
 
 /* Rows still as first drawn are drawn again from the seed, not stored. */
 void stair_training_put(const stair_training *training, stair_state *state)
 {
     stair_training copy = *training;
-    transfer_common(&copy, state, state_put);
+    move_common(&copy, state, true);
     for (int r = 0; r < copy.c->vocab; r++) {
         if (copy.last[r] == 0) continue;
         stair_state_put(state, &r, sizeof r);
-        transfer_row(&copy, state, state_put, r);
+        move_row(&copy, state, true, r);
     }
 }
 
 void stair_training_get(stair_training *t, stair_state *state)
 {
-    transfer_common(t, state, stair_state_get);
+    move_common(t, state, false);
     while (!state->failed && state->at < state->size) {
         int row = -1;
         stair_state_get(state, &row, sizeof row);
         if (row < 0 || row >= t->c->vocab) state->failed = true;
-        if (!state->failed) transfer_row(t, state, stair_state_get, row);
+        if (!state->failed) move_row(t, state, false, row);
     }
 }

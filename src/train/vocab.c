@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/limits.h"
 #include "stair_train.h"
 #include "train/text.h"
 
-#define MAX_LETTERS 100 /* of a word, as in the tokenizer published with BERT for PyTorch */
-#define MAX_LONGEST 4096
+enum { MOST_LETTERS = 100 }; /* of a word, as in the tokenizer published with BERT for PyTorch */
 
 struct stair_vocab {
     stair_text text;     /* the file; every token ends with a NUL */
@@ -145,11 +145,11 @@ static size_t letters(const char *word, size_t length)
     return n;
 }
 
-/* Pieces of one word appended to ids, as many as fit below `room`; all of them or [UNK] count. */
+/* The pieces of one word, or [UNK] where it cannot be cut, as many of them as `room` holds; their number. */
 static int cut(const stair_vocab *v, const char *word, size_t length, int32_t *ids, int room)
 {
     int count = 0;
-    if (letters(word, length) > MAX_LETTERS) length = 0;
+    if (letters(word, length) > MOST_LETTERS) length = 0;
     for (size_t start = 0; start < length;) {
         const char *prefix = start ? "##" : "";
         size_t end = length - start > v->longest ? start + v->longest : length;
@@ -175,9 +175,9 @@ static int cut(const stair_vocab *v, const char *word, size_t length, int32_t *i
 stair_status stair_tokenize(stair_context *context, const stair_vocab *vocab, const char *text, size_t length,
                             int longest, int32_t *ids, int *count)
 {
-    if (longest < 2 || longest > MAX_LONGEST)
-        return stair_fail(context, STAIR_BAD_INPUT, "longest must be between 2 and %d, not %d", MAX_LONGEST,
-                          longest);
+    if (longest < 2 || longest > STAIR_MOST_IDS)
+        return stair_fail(context, STAIR_BAD_INPUT, "longest must be between 2 and %d, not %d",
+                          STAIR_MOST_IDS, longest);
     stair_text words = {0};
     stair_status status = stair_text_words(context, text, length, &words);
     int n = 0;

@@ -1,31 +1,27 @@
 /* State evolution: exact zeros, bounds, monotone in alpha and in side information, equal from both starts
  * where there is no hard phase; errors and free entropy. */
-#include "assert_close.h"
-#include "stair.h"
+#include "fixture.h"
 
 #include "average/average.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static stair_context *context;
 static stair_model *one, *two;
 
 static int open_all(void **state)
 {
-    (void)state;
-    return stair_context_create(&context) != STAIR_OK ||
-           stair_model_create(context, "attention:layers=1,tokens=2", &one) != STAIR_OK ||
-           stair_model_create(context, "attention:layers=2,tokens=2", &two) != STAIR_OK;
+    if (open_context(state)) return 1;
+    one = model_of("attention:layers=1,tokens=2");
+    two = model_of("attention:layers=2,tokens=2");
+    return 0;
 }
 
 static int close_all(void **state)
 {
-    (void)state;
     stair_model_destroy(&one);
     stair_model_destroy(&two);
-    stair_context_destroy(&context);
-    return 0;
+    return close_context(state);
 }
 
 typedef struct {

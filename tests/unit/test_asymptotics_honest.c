@@ -1,35 +1,12 @@
 /* Numbers that once came with errors far too small, each within three of its errors now. */
-#include "assert_close.h"
-#include "stair.h"
-
-static stair_context *context;
-
-static int open_context(void **state)
-{
-    (void)state;
-    return stair_context_create(&context) != STAIR_OK;
-}
-
-static int close_context(void **state)
-{
-    (void)state;
-    stair_context_destroy(&context);
-    return 0;
-}
-
-static stair_model *open_model(const char *spec)
-{
-    stair_model *model;
-    assert_int_equal(stair_model_create(context, spec, &model), STAIR_OK);
-    return model;
-}
+#include "fixture.h"
 
 /* Nodes end at v = 0.05, which is about alpha = 0.97; 0.99 is beyond.  Values: single solves, several seeds.
  */
 static void curve_beyond_its_last_node(void **state)
 {
     (void)state;
-    stair_model *model = open_model("attention:layers=2");
+    stair_model *model = model_of("attention:layers=2");
     stair_asymptotics_options how = stair_asymptotics_defaults();
     stair_curve *curve;
     double q[4], error[4];
@@ -51,7 +28,7 @@ static void curve_beyond_its_last_node(void **state)
 static void no_curve_over_a_jump(void **state)
 {
     (void)state;
-    stair_model *model = open_model("square");
+    stair_model *model = model_of("square");
     stair_asymptotics_options how = stair_asymptotics_defaults();
     stair_curve *curve;
     stair_step list[4];
@@ -80,7 +57,7 @@ static void either_side_of_a_jump(void **state)
 {
     (void)state;
     static const double alphas[] = {1.128, 1.1295}, truth[] = {0.832, 1};
-    stair_model *model = open_model("square");
+    stair_model *model = model_of("square");
     stair_asymptotics_options how = stair_asymptotics_defaults();
     double q, error;
     stair_evolution result = {.q = &q, .q_error = &error};
@@ -98,7 +75,7 @@ static void either_side_of_a_jump(void **state)
 static void small_overlaps(void **state)
 {
     (void)state;
-    stair_model *model = open_model("square");
+    stair_model *model = model_of("square");
     stair_asymptotics_options how = stair_asymptotics_defaults();
     double q, error;
     stair_evolution result = {.q = &q, .q_error = &error};
@@ -116,7 +93,7 @@ static void small_overlaps(void **state)
 static void third_step_of_three_layers(void **state)
 {
     (void)state;
-    stair_model *model = open_model("attention:layers=3,skip=2");
+    stair_model *model = model_of("attention:layers=3,skip=2");
     stair_asymptotics_options how = stair_asymptotics_defaults();
     stair_step list[4];
     int count;
@@ -131,7 +108,7 @@ static void third_step_of_three_layers(void **state)
 static void two_replicates(void **state)
 {
     (void)state;
-    stair_model *model = open_model("attention:layers=2,tokens=3");
+    stair_model *model = model_of("attention:layers=2,tokens=3");
     stair_asymptotics_options how = stair_asymptotics_defaults();
     stair_step list[4];
     int count;
@@ -150,7 +127,7 @@ static void two_replicates(void **state)
 static void sampled_posteriors(void **state)
 {
     (void)state;
-    stair_model *model = open_model("attention:layers=1,tokens=4,rank=3");
+    stair_model *model = model_of("attention:layers=1,tokens=4,rank=3");
     stair_asymptotics_options how = stair_asymptotics_defaults();
     stair_step step;
     int count;
@@ -165,7 +142,7 @@ static void sampled_posteriors(void **state)
 static void a_missed_precision_is_said(void **state)
 {
     (void)state;
-    stair_model *model = open_model("attention:layers=1,tokens=3");
+    stair_model *model = model_of("attention:layers=1,tokens=3");
     stair_asymptotics_options how = stair_asymptotics_defaults();
     double q, error;
     stair_evolution result = {.q = &q, .q_error = &error};
@@ -180,7 +157,7 @@ static void a_missed_precision_is_said(void **state)
 static void errors_know_the_error_of_the_overlap(void **state)
 {
     (void)state;
-    stair_model *model = open_model("attention:layers=1");
+    stair_model *model = model_of("attention:layers=1");
     stair_asymptotics_options how = stair_asymptotics_defaults();
     double q = 0.6, moved = 0.55, error = 0.05;
     stair_errors plain, with, there;

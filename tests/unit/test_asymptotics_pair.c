@@ -1,7 +1,6 @@
 /* A last layer of rank two: posteriors against the channel and a closed form, the measure of labels, the
  * first step. */
-#include "assert_close.h"
-#include "stair.h"
+#include "fixture.h"
 
 #include "posterior/two_rows.h"
 #include "average/average.h"
@@ -12,28 +11,6 @@
 
 #define SAMPLES 6
 #define MOST    8 /* P * M */
-
-static stair_context *context;
-
-static int open_context(void **state)
-{
-    (void)state;
-    return stair_context_create(&context) != STAIR_OK;
-}
-
-static int close_context(void **state)
-{
-    (void)state;
-    stair_context_destroy(&context);
-    return 0;
-}
-
-static const stair_structure *structure_of(const stair_model *model)
-{
-    const stair_structure *structure;
-    assert_int_equal(stair_structure_find(context, model, &structure), STAIR_OK);
-    return structure;
-}
 
 static void draw(const stair_model *model, const double *v, double *omega, double *labels)
 {
@@ -105,8 +82,7 @@ static void posteriors_agree_with_the_channel(void **state)
                  {"attention:layers=2,tokens=2,rank=2", {1, 1, 0.2, 0.2}, 0.02},
                  {"attention:layers=2,tokens=2,rank=2", {0.3, 0.3, 0.1, 0.1}, 0.03}};
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        stair_model *model;
-        assert_int_equal(stair_model_create(context, cases[c].spec, &model), STAIR_OK);
+        stair_model *model = model_of(cases[c].spec);
         double worst = distance(model, cases[c].v);
         if (worst > cases[c].tolerance) print_error("%s: %g\n", cases[c].spec, worst);
         assert_true(worst <= cases[c].tolerance);
@@ -140,7 +116,7 @@ static void labels_given_the_means(const char *spec, const double *v, double ste
     stair_model *model;
     stair_two_rows *pair;
     stair_denoised result = {.logz = logz, .g = g, .dg = dg};
-    assert_int_equal(stair_model_create(context, spec, &model), STAIR_OK);
+    model = model_of(spec);
     int p = stair_model_describe(model).indices, pm = 2 * p;
     double cov[16] = {0}, mean[MOST], mass = 0, first[MOST] = {0}, second[MOST * MOST] = {0};
     stair_rng_normals(3, STAIR_RNG_POINTS, 0, pm, mean);
@@ -196,7 +172,7 @@ static void first_steps(void **state)
         stair_step step;
         int count;
         stair_asymptotics_options how = stair_asymptotics_defaults();
-        assert_int_equal(stair_model_create(context, specs[k], &model), STAIR_OK);
+        model = model_of(specs[k]);
         assert_int_equal(stair_threshold(context, model, &how, 1, 1, &step, &count), STAIR_OK);
         assert_int_equal(step.learns[step.learn_count - 1], 2); /* layer 2; row 2 of one layer */
         assert_true(step.error < 1e-5);
@@ -232,7 +208,7 @@ static void plane_of_labels_agrees_with_samples(void **state)
                                  .seed = 1,
                                  .channel = stair_channel_defaults()};
     for (int i = 0; i < 4; i++) all[5 * i] = 1;
-    assert_int_equal(stair_model_create(context, "attention:layers=2,tokens=2,rank=2", &model), STAIR_OK);
+    model = model_of("attention:layers=2,tokens=2,rank=2");
     average(model, &rule, q, all, 4, &plane);
     rule.rule = &stair_average_samples;
     average(model, &rule, q, all, 4, &samples);
@@ -260,7 +236,7 @@ static void averages_agree_with_the_channel(void **state)
                                  .seed = 1,
                                  .channel = stair_channel_defaults()};
     rule.channel.precision = 1e-2;
-    assert_int_equal(stair_model_create(context, "attention:layers=2,tokens=2,rank=1+2", &model), STAIR_OK);
+    model = model_of("attention:layers=2,tokens=2,rank=1+2");
     average(model, &rule, q, first, 1, &nodes);
     rule.fineness = 0;
     average(model, &rule, q, first, 1, &channel);
@@ -286,7 +262,7 @@ static int steps_of(const char *spec, int steps, double precision, stair_step *l
     int count;
     stair_asymptotics_options how = stair_asymptotics_defaults();
     how.precision = precision;
-    assert_int_equal(stair_model_create(context, spec, &model), STAIR_OK);
+    model = model_of(spec);
     assert_int_equal(stair_threshold(context, model, &how, steps, 8, list, &count), STAIR_OK);
     stair_model_destroy(&model);
     return count;

@@ -1,23 +1,19 @@
 /* Phases: which fixed point is Bayes-optimal, and thresholds bracketed in a list. */
-#include "assert_close.h"
-#include "stair.h"
+#include "fixture.h"
 
-static stair_context *context;
 static stair_model *square;
 
 static int open_all(void **state)
 {
-    (void)state;
-    return stair_context_create(&context) != STAIR_OK ||
-           stair_model_create(context, "square", &square) != STAIR_OK;
+    if (open_context(state)) return 1;
+    square = model_of("square");
+    return 0;
 }
 
 static int close_all(void **state)
 {
-    (void)state;
     stair_model_destroy(&square);
-    stair_context_destroy(&context);
-    return 0;
+    return close_context(state);
 }
 
 typedef struct {

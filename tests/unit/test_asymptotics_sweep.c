@@ -2,14 +2,13 @@
  * against its parts.  The header of asymptotics is enough to compile against. */
 #include "stair_asymptotics.h"
 
-#include "assert_close.h"
+#include "fixture.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define MOST 64
 
-static stair_context *context;
 static stair_model *one, *square;
 
 typedef struct {
@@ -19,19 +18,17 @@ typedef struct {
 
 static int open_all(void **state)
 {
-    (void)state;
-    return stair_context_create(&context) != STAIR_OK ||
-           stair_model_create(context, "attention:layers=1,tokens=2", &one) != STAIR_OK ||
-           stair_model_create(context, "square", &square) != STAIR_OK;
+    if (open_context(state)) return 1;
+    one = model_of("attention:layers=1,tokens=2");
+    square = model_of("square");
+    return 0;
 }
 
 static int close_all(void **state)
 {
-    (void)state;
     stair_model_destroy(&one);
     stair_model_destroy(&square);
-    stair_context_destroy(&context);
-    return 0;
+    return close_context(state);
 }
 
 static stair_asymptotics_options rough(void)

@@ -1,8 +1,7 @@
 /* Thresholds: closed forms of one layer, values of two layers from a quadrature that shares no code with
  * this one (docs/errata.md, 1), the bounds no model may violate, the second step by two rules that share
  * neither samples nor posteriors, and the local limit of perfect recovery. */
-#include "assert_close.h"
-#include "stair.h"
+#include "fixture.h"
 
 #include "posterior/denoiser.h"
 #include "average/average.h"
@@ -14,35 +13,13 @@
 #include <stdio.h>
 #include <string.h>
 
-static stair_context *context;
-
-static int open_context(void **state)
-{
-    (void)state;
-    return stair_context_create(&context) != STAIR_OK;
-}
-
-static int close_context(void **state)
-{
-    (void)state;
-    stair_context_destroy(&context);
-    return 0;
-}
-
-static const stair_structure *structure_of(const stair_model *model)
-{
-    const stair_structure *structure;
-    assert_int_equal(stair_structure_find(context, model, &structure), STAIR_OK);
-    return structure;
-}
-
 static int steps_of(const char *spec, int most, double precision, stair_step *list)
 {
     stair_model *model;
     stair_asymptotics_options how = stair_asymptotics_defaults();
     int count = 0;
     how.precision = precision;
-    assert_int_equal(stair_model_create(context, spec, &model), STAIR_OK);
+    model = model_of(spec);
     stair_status status = stair_threshold(context, model, &how, most, 16, list, &count);
     if (status != STAIR_OK) print_error("%s: %s\n", spec, stair_context_message(context));
     assert_int_equal(status, STAIR_OK);
@@ -187,7 +164,7 @@ static void compare_averages(const char *spec, const double *overlap, int points
                                  .widening = 1.2,
                                  .seed = 1,
                                  .channel = stair_channel_defaults()};
-    assert_int_equal(stair_model_create(context, spec, &model), STAIR_OK);
+    model = model_of(spec);
     const stair_structure *structure = structure_of(model);
     int p = model->info.indices, kernel = 0;
     for (int i = 0; i < p; i++) kernel += (q[i * (p + 1)] = overlap[i]) == 0;
@@ -238,7 +215,7 @@ static void operator_in_both_coordinates(void **state)
                                        .seed = 1,
                                        .channel = stair_channel_defaults()};
         effort.channel.precision = 0.05;
-        assert_int_equal(stair_model_create(context, specs[c], &model), STAIR_OK);
+        model = model_of(specs[c]);
         const stair_structure *structure = structure_of(model);
         int p = model->info.indices;
         for (int i = 0; i < p; i++) basis[i * (p + 1)] = 1;
@@ -286,8 +263,7 @@ static void hidden_nodes_agree_with_the_channel(void **state)
                  {"attention:layers=3,skip=1", {0.4, 0.5, 0.006}, 0.05, true},
                  {"attention:layers=3,skip=1", {0.01, 0.013, 1e-4}, 0.05, true}};
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        stair_model *model;
-        assert_int_equal(stair_model_create(context, cases[c].spec, &model), STAIR_OK);
+        stair_model *model = model_of(cases[c].spec);
         compare_posteriors(model, cases[c].v, cases[c].follow, cases[c].tolerance);
         stair_model_destroy(&model);
     }
@@ -307,7 +283,7 @@ static void perfect_recovery_is_at_the_counting_bound(void **state)
     for (int k = 0; k < 4; k++) {
         stair_model *model;
         stair_perfect found;
-        assert_int_equal(stair_model_create(context, known[k].spec, &model), STAIR_OK);
+        model = model_of(known[k].spec);
         assert_int_equal(stair_perfect_find(context, structure_of(model), 256, 4, 1, &found), STAIR_OK);
         assert_int_equal(found.equations, known[k].equations);
         assert_close(found.alpha, known[k].alpha, 1e-12);
@@ -320,7 +296,7 @@ static void symmetries_are_found(void **state)
     (void)state;
     stair_model *model;
     stair_symmetry s;
-    assert_int_equal(stair_model_create(context, "attention:layers=2,rank=2+1,tokens=3", &model), STAIR_OK);
+    model = model_of("attention:layers=2,rank=2+1,tokens=3");
     stair_symmetry_find(model, &s);
     assert_int_equal(s.count, 2); /* one overlap per layer: rows even, equal inside a layer */
     assert_true(s.even[0] && s.even[1] && s.even[2]);

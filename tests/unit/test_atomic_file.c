@@ -1,44 +1,28 @@
 /* Atomic files: whole or absent, and a file that appeared meanwhile is not replaced. */
+#include "fixture.h"
+#include "folder.h"
 #include "io/atomic_file.h"
 
-#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 
-static stair_context *context;
 static char folder[] = "/tmp/stair-atomic-XXXXXX";
 static char path[64];
 
-static int open_context(void **state)
+static int open_folder(void **state)
 {
-    (void)state;
     if (!mkdtemp(folder)) return 1;
     snprintf(path, sizeof path, "%s/file", folder);
-    return stair_context_create(&context);
+    return open_context(state);
 }
 
-static int close_context(void **state)
+static int close_folder(void **state)
 {
-    (void)state;
     unlink(path);
     rmdir(folder);
-    stair_context_destroy(&context);
-    return 0;
-}
-
-static int files_in_folder(void)
-{
-    int count = -2;
-    DIR *dir = opendir(folder);
-    while (readdir(dir)) count++;
-    closedir(dir);
-    return count;
+    return close_context(state);
 }
 
 static void assert_content(const char *expected)
@@ -65,7 +49,7 @@ static void commit_puts_in_place(void **state)
     assert_content("one");
     assert_int_equal(stat(path, &info), 0);
     assert_int_equal(info.st_mode & 0777, 0666 & ~mask); /* not the 0600 of mkstemp */
-    assert_int_equal(files_in_folder(), 1);
+    assert_int_equal(files_in(folder), 1);
 }
 
 static void discard_keeps_the_old(void **state)
@@ -76,7 +60,7 @@ static void discard_keeps_the_old(void **state)
     fputs("two", out.file);
     stair_atomic_discard(&out);
     assert_content("one");
-    assert_int_equal(files_in_folder(), 1);
+    assert_int_equal(files_in(folder), 1);
     assert_int_equal(stair_atomic_open(context, path, false, &out), STAIR_BAD_INPUT);
 }
 
@@ -91,7 +75,7 @@ static void a_newcomer_is_not_replaced(void **state)
     fclose(file);
     assert_int_equal(stair_atomic_commit(context, &out), STAIR_FAILED);
     assert_content("newcomer");
-    assert_int_equal(files_in_folder(), 1);
+    assert_int_equal(files_in(folder), 1);
 }
 
 static void a_full_disk_fails_cleanly(void **state)
@@ -105,7 +89,7 @@ static void a_full_disk_fails_cleanly(void **state)
     fputs("lost", out.file);
     assert_int_equal(stair_atomic_commit(context, &out), STAIR_FAILED);
     assert_non_null(strstr(stair_context_message(context), "No space left"));
-    assert_int_equal(files_in_folder(), 0);
+    assert_int_equal(files_in(folder), 0);
 }
 
 int main(void)
@@ -116,5 +100,5 @@ int main(void)
         cmocka_unit_test(a_newcomer_is_not_replaced),
         cmocka_unit_test(a_full_disk_fails_cleanly),
     };
-    return cmocka_run_group_tests(tests, open_context, close_context);
+    return cmocka_run_group_tests(tests, open_folder, close_folder);
 }

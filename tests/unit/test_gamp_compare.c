@@ -2,26 +2,23 @@
  * against. */
 #include "stair_gamp.h"
 
-#include "assert_close.h"
+#include "fixture.h"
 
 #include <string.h>
 
-static stair_context *context;
 static stair_model *one;
 
 static int open_all(void **state)
 {
-    (void)state;
-    return stair_context_create(&context) != STAIR_OK ||
-           stair_model_create(context, "attention:layers=1,tokens=2", &one) != STAIR_OK;
+    if (open_context(state)) return 1;
+    one = model_of("attention:layers=1,tokens=2");
+    return 0;
 }
 
 static int close_all(void **state)
 {
-    (void)state;
     stair_model_destroy(&one);
-    stair_context_destroy(&context);
-    return 0;
+    return close_context(state);
 }
 
 /* Four runs of P = 1 whose last M is 0.4, 0.5, 0.6, 0.7; before it something else. */

@@ -1,33 +1,18 @@
 /* GAMP in finite dimension against state evolution, and the mistakes that would break the agreement. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
-#include "assert_close.h"
+#include "fixture.h"
 #include "average/average.h"
 #include "core/matrix.h"
 #include "core/rng.h"
-#include "stair.h"
 
 #define MOST 64 /* iterations times P^2 */
 
-static stair_context *context;
-
-static int open_context(void **state)
+static int open_single(void **state)
 {
-    (void)state;
-    return stair_context_create(&context) != STAIR_OK || stair_context_set_threads(context, 1) != STAIR_OK;
-}
-
-static int close_context(void **state)
-{
-    (void)state;
-    stair_context_destroy(&context);
-    return 0;
+    return open_context(state) || stair_context_set_threads(context, 1) != STAIR_OK;
 }
 
 static stair_gamp_options from_overlap(int dim, double alpha, double q, int iterations, int seeds)
@@ -50,13 +35,6 @@ static stair_gamp_result *run(const stair_model *model, const stair_gamp_options
     if (status != STAIR_OK) print_error("%s\n", stair_context_message(context));
     assert_int_equal(status, STAIR_OK);
     return result;
-}
-
-static stair_model *open_model(const char *spec)
-{
-    stair_model *model;
-    assert_int_equal(stair_model_create(context, spec, &model), STAIR_OK);
-    return model;
 }
 
 /* Mean over runs of entry `cell` at iteration t, and its standard error. */
@@ -99,7 +77,7 @@ static void follows(const stair_model *model, const stair_gamp_options *o)
 static void one_layer(void **state)
 {
     (void)state;
-    stair_model *model = open_model("attention:layers=1");
+    stair_model *model = model_of("attention:layers=1");
     stair_gamp_options o = from_overlap(1000, 0.4, 0.3, 8, 32);
     follows(model, &o);
     stair_model_destroy(&model);
@@ -108,7 +86,7 @@ static void one_layer(void **state)
 static void one_layer_three_tokens(void **state)
 {
     (void)state;
-    stair_model *model = open_model("attention:layers=1,tokens=3");
+    stair_model *model = model_of("attention:layers=1,tokens=3");
     stair_gamp_options o = from_overlap(600, 0.25, 0.3, 6, 32);
     follows(model, &o);
     stair_model_destroy(&model);
@@ -117,7 +95,7 @@ static void one_layer_three_tokens(void **state)
 static void two_layers(void **state)
 {
     (void)state;
-    stair_model *model = open_model("attention:layers=2");
+    stair_model *model = model_of("attention:layers=2");
     stair_gamp_options o = from_overlap(400, 0.9, 0.4, 6, 24);
     follows(model, &o);
     stair_model_destroy(&model);
@@ -127,7 +105,7 @@ static void two_layers(void **state)
 static void damped(void **state)
 {
     (void)state;
-    stair_model *model = open_model("attention:layers=1");
+    stair_model *model = model_of("attention:layers=1");
     stair_gamp_options o = from_overlap(1000, 0.4, 0.3, 8, 32);
     o.damping = 0.4;
     follows(model, &o);
@@ -137,7 +115,7 @@ static void damped(void **state)
 static void with_side_information(void **state)
 {
     (void)state;
-    stair_model *model = open_model("attention:layers=1");
+    stair_model *model = model_of("attention:layers=1");
     stair_gamp_options o = from_overlap(1000, 0.3, 0, 8, 32);
     o.side = 0.2;
     follows(model, &o);
@@ -147,7 +125,7 @@ static void with_side_information(void **state)
 static void noisy_labels(void **state)
 {
     (void)state;
-    stair_model *model = open_model("attention:layers=1,prenoise=0.1");
+    stair_model *model = model_of("attention:layers=1,prenoise=0.1");
     stair_gamp_options o = from_overlap(1000, 0.6, 0.3, 8, 32);
     follows(model, &o);
     stair_model_destroy(&model);
@@ -158,7 +136,7 @@ static void trajectory_ends_at_the_fixed_point(void **state)
 {
     double q[61], qe[61], m[61], me[61], fixed, fixed_error;
     (void)state;
-    stair_model *model = open_model("attention:layers=1");
+    stair_model *model = model_of("attention:layers=1");
     stair_gamp_options o = from_overlap(1000, 0.4, 0.3, 60, 1);
     stair_gamp_theory_options how = stair_gamp_theory_defaults();
     how.points = 8192;
@@ -176,7 +154,7 @@ static void overlaps_agree_and_concentrate(void **state)
 {
     double spread[2];
     (void)state;
-    stair_model *model = open_model("attention:layers=1");
+    stair_model *model = model_of("attention:layers=1");
     for (int k = 0; k < 2; k++) {
         int dim = k ? 4000 : 250;
         stair_gamp_options o = from_overlap(dim, 0.4, 0.3, 6, 32);
@@ -193,7 +171,7 @@ static void overlaps_agree_and_concentrate(void **state)
 /* Mean cosine after the run, over 8 seeds. */
 static double final_cosine(const char *variant, double alpha, double side, double *mismatch)
 {
-    stair_model *model = open_model("attention:layers=1");
+    stair_model *model = model_of("attention:layers=1");
     stair_gamp_options o = from_overlap(1000, alpha, side > 0 ? 0 : 0.3, 12, 8);
     double overlap = 0;
     o.side = side;
@@ -232,7 +210,7 @@ static void mistakes_are_visible(void **state)
 /* Root mean square difference of W between a variant and GAMP on the same instances. */
 static double difference(const char *variant, int dim, int seeds)
 {
-    stair_model *model = open_model("attention:layers=1");
+    stair_model *model = model_of("attention:layers=1");
     stair_gamp_options o = from_overlap(dim, 0.8, 0.6, 3, seeds);
     stair_gamp_result *plain = run(model, &o);
     o.variant = variant;
@@ -264,7 +242,7 @@ static void errors_are_those_on_fresh_samples(void **state)
 {
     enum { FRESH = 4000, DIM = 200 };
     (void)state;
-    stair_model *model = open_model("attention:layers=2");
+    stair_model *model = model_of("attention:layers=2");
     stair_gamp_options o = from_overlap(DIM, 0.9, 0.4, 3, 1);
     o.test = 1 << 16;
     stair_gamp_result *r = run(model, &o);
@@ -327,5 +305,5 @@ int main(void)
         cmocka_unit_test(verification_variants_agree_as_dimension_grows),
         cmocka_unit_test(errors_are_those_on_fresh_samples),
     };
-    return cmocka_run_group_tests(tests, open_context, close_context);
+    return cmocka_run_group_tests(tests, open_single, close_context);
 }

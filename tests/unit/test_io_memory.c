@@ -1,11 +1,11 @@
 /* The input and output layer when memory runs out: failing_memory.h, and no file is left behind. */
 #include "failing_memory.h"
+#include "folder.h"
 
 #include "io/npy.h"
 #include "io/npz.h"
 #include "options.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -48,15 +48,6 @@ static stair_status read_list(stair_context *context)
     return status;
 }
 
-static int files_in_folder(void)
-{
-    int count = -2;
-    DIR *dir = opendir(folder);
-    while (readdir(dir)) count++;
-    closedir(dir);
-    return count;
-}
-
 static void fails_in_turn(stair_status (*work)(stair_context *))
 {
     stair_context *context;
@@ -70,7 +61,7 @@ static void fails_in_turn(stair_status (*work)(stair_context *))
         countdown = -1;
         assert_int_equal(balance, before);
         unlink(status == STAIR_OK ? path : "");
-        assert_int_equal(files_in_folder(), 1);
+        assert_int_equal(files_in(folder), 1);
         if (!reached) {
             assert_int_equal(status, STAIR_OK);
             assert_true(k > 0);

@@ -3,6 +3,7 @@
 
 #include "assert_close.h"
 #include "core/matrix.h"
+#include "core/spectral.h"
 #include "core/rng.h"
 
 #include <string.h>
@@ -72,6 +73,35 @@ static void eigenvectors_give_the_matrix_back(void **state)
     }
 }
 
+/* The root squares to the matrix, and its inverse undoes it but for what is not above `known`. */
+static void roots_and_their_inverses(void **state)
+{
+    enum { N = 3 };
+    double a[N * N], c[N * N], root[N * N], inverse[N * N], values[N], vectors[N * N];
+    (void)state;
+    positive(N, a);
+    stair_matrix_eigen(N, a, values, vectors);
+    for (int cut = 0; cut < 2; cut++) { /* without and with the smallest eigenvalue left out */
+        stair_spectral_roots(N, a, 0, cut ? 0.5 * (values[0] + values[1]) : 0, root, inverse);
+        for (int i = 0; i < N; i++)
+            for (int j = 0; j < N; j++) {
+                double square = 0, one = 0, lost = cut ? vectors[i * N] * vectors[j * N] : 0;
+                for (int k = 0; k < N; k++) {
+                    square += root[i * N + k] * root[k * N + j];
+                    one += root[i * N + k] * inverse[k * N + j];
+                }
+                assert_close(square, a[i * N + j], 1e-13);
+                assert_close(one, (i == j) - lost, 1e-13);
+            }
+    }
+    for (int i = 0; i < N * N; i++) c[i] = i % (N + 1) == 0 ? -1e-20 : 0; /* below zero by rounding */
+    stair_spectral_roots(N, c, 1e-4, -1, root, inverse);
+    for (int i = 0; i < N; i++) {
+        assert_close(root[i * (N + 1)], 1e-2, 1e-17);
+        assert_close(inverse[i * (N + 1)], 1e2, 1e-13);
+    }
+}
+
 static void without_memory_large_ones_say_so(void **state)
 {
     static double a[MOST * MOST], values[MOST], vectors[MOST * MOST], other[MOST * MOST];
@@ -99,6 +129,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(factors_give_the_matrix_back),
         cmocka_unit_test(eigenvectors_give_the_matrix_back),
+        cmocka_unit_test(roots_and_their_inverses),
         cmocka_unit_test(without_memory_large_ones_say_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,18 +22,9 @@ static channel_case open_case(const stair_model_ops *ops, const char *items, siz
 /* No identity of the channel fails; those that are required hold. */
 static void identities(channel_case *c, double precision, bool fibre)
 {
-    stair_diagnose_options o = stair_diagnose_defaults();
     stair_identity rows[32];
-    int count, fibres = 0, held = 0;
-    o.points = 40;
-    o.precision = precision;
-    o.cov_low = 0.1;
-    if (stair_diagnose(c->context, c->model, &o, 32, rows, &count) != STAIR_OK)
-        fail_msg("%s: %s", stair_model_spec(c->model), stair_context_message(c->context));
+    int count = channel_case_diagnose(c, 40, precision, 32, rows), fibres = 0, held = 0;
     for (int i = 0; i < count; i++) {
-        if (rows[i].verdict == STAIR_FAILS)
-            fail_msg("%s: %s: %.3g, allowed %.3g", stair_model_spec(c->model), rows[i].name,
-                     rows[i].violation, rows[i].tolerance);
         held += rows[i].verdict == STAIR_HOLDS;
         fibres += strstr(rows[i].name, "forward(fibre(y))") != NULL;
     }

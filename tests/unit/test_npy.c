@@ -1,31 +1,25 @@
 /* NPY files: what is written comes back in blocks of any size, any order and width; headers are not trusted.
  */
+#include "fixture.h"
 #include "io/npy.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <cmocka.h>
 
-static stair_context *context;
 static char path[] = "/tmp/stair-npy-XXXXXX";
 
-static int open_context(void **state)
+static int open_file(void **state)
 {
-    (void)state;
     int fd = mkstemp(path);
     if (fd >= 0) close(fd);
-    return fd < 0 || stair_context_create(&context) != STAIR_OK;
+    return fd < 0 || open_context(state);
 }
 
-static int close_context(void **state)
+static int close_file(void **state)
 {
-    (void)state;
     unlink(path);
-    stair_context_destroy(&context);
-    return 0;
+    return close_context(state);
 }
 
 /* Writes magic, `dict` as the header, and data. */
@@ -173,5 +167,5 @@ int main(void)
         cmocka_unit_test(every_dtype_converts),      cmocka_unit_test(fortran_order_is_undone),
         cmocka_unit_test(bad_headers_are_refused),
     };
-    return cmocka_run_group_tests(tests, open_context, close_context);
+    return cmocka_run_group_tests(tests, open_file, close_file);
 }

@@ -1,47 +1,32 @@
 /* NPZ archives, read back by libzip: members, checksums, 64-bit sizes, equal bytes, nothing left behind. */
+#include "fixture.h"
+#include "folder.h"
 #include "io/npz.h"
 #include "io/npy.h"
 
-#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zip.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <cmocka.h>
 
-static stair_context *context;
 static char folder[] = "/tmp/stair-npz-XXXXXX";
 static char path[64], other[64];
 
-static int open_context(void **state)
+static int open_folder(void **state)
 {
-    (void)state;
     if (!mkdtemp(folder)) return 1;
     snprintf(path, sizeof path, "%s/a.npz", folder);
     snprintf(other, sizeof other, "%s/b.npz", folder);
-    return stair_context_create(&context);
+    return open_context(state);
 }
 
-static int close_context(void **state)
+static int close_folder(void **state)
 {
-    (void)state;
     unlink(path);
     unlink(other);
     rmdir(folder);
-    stair_context_destroy(&context);
-    return 0;
-}
-
-static int files_in_folder(void)
-{
-    int count = -2; /* . and .. */
-    DIR *dir = opendir(folder);
-    while (readdir(dir)) count++;
-    closedir(dir);
-    return count;
+    return close_context(state);
 }
 
 static void write_archive(const char *to, bool force, uint64_t zip64_from)
@@ -90,10 +75,10 @@ static void archives_read_back(void **state)
     (void)state;
     write_archive(path, false, 0xFFFFFFFFu);
     check_archive(path);
-    assert_int_equal(files_in_folder(), 1);
+    assert_int_equal(files_in(folder), 1);
     write_archive(path, true, 0); /* every size in 64 bits */
     check_archive(path);
-    assert_int_equal(files_in_folder(), 1);
+    assert_int_equal(files_in(folder), 1);
 }
 
 static void equal_arrays_give_equal_bytes(void **state)
@@ -120,7 +105,7 @@ static void what_is_not_committed_leaves_no_trace(void **state)
     assert_int_equal(stair_npz_create(context, path, false, &npz), STAIR_OK);
     assert_int_equal(stair_npz_add(context, npz, "x", "<f8", 8, 1, NULL, &a), STAIR_OK);
     stair_npz_destroy(&npz);
-    assert_int_equal(files_in_folder(), 0);
+    assert_int_equal(files_in(folder), 0);
 }
 
 static void an_existing_file_is_kept(void **state)
@@ -142,5 +127,5 @@ int main(void)
         cmocka_unit_test(what_is_not_committed_leaves_no_trace),
         cmocka_unit_test(an_existing_file_is_kept),
     };
-    return cmocka_run_group_tests(tests, open_context, close_context);
+    return cmocka_run_group_tests(tests, open_folder, close_folder);
 }

@@ -1,34 +1,17 @@
 /* The tables of options of the library: each is complete, and does what it says to every field it names. */
-#include "stair.h"
+#include "fixture.h"
 
 #include <ctype.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <cmocka.h>
 
-static stair_context *context;
 static union {
     double align;
     char bytes[1024];
 } room;
 static char name_of[128];
-
-static int open_context(void **state)
-{
-    (void)state;
-    return stair_context_create(&context);
-}
-
-static int close_context(void **state)
-{
-    (void)state;
-    stair_context_destroy(&context);
-    return 0;
-}
 
 static void assert_says(const char *part)
 {

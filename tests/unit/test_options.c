@@ -1,11 +1,9 @@
 /* The parser of the command line, and what the commands make of the tables of options. */
+#include "fixture.h"
 #include "command.h"
 
 #include <math.h>
 #include <string.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <cmocka.h>
 
 typedef struct {
     bool flag;
@@ -36,22 +34,13 @@ static const cli_option table[] = {
 static const char *const names[] = {"flag",  "count", "seed", "real", "alpha", "text",
                                     "start", "data",  "set",  "help", NULL};
 
-static stair_context *context;
 static target got;
 static option_parse parse;
 
-static int open_context(void **state)
+static int close_options(void **state)
 {
-    (void)state;
-    return stair_context_create(&context);
-}
-
-static int close_context(void **state)
-{
-    (void)state;
     options_free(table, &got);
-    stair_context_destroy(&context);
-    return 0;
+    return close_context(state);
 }
 
 static stair_status read_words(const char *const *words)
@@ -261,5 +250,5 @@ int main(void)
         cmocka_unit_test(flags_reach_the_library),
         cmocka_unit_test(names_by_command),
     };
-    return cmocka_run_group_tests(tests, open_context, close_context);
+    return cmocka_run_group_tests(tests, open_context, close_options);
 }

@@ -106,32 +106,6 @@ static void outputs_become_their_labels(void **state)
     each_spec(label_round_trip);
 }
 
-/* sum_k cotangent_k y_k, y the plain output */
-static double weighed(const channel_case *c, const double *z, const double *cotangent)
-{
-    double label[64], sum = 0;
-    assert_int_equal(stair_model_forward(c->context, c->model, 1, z, label), STAIR_OK);
-    for (size_t k = 0; k < c->labels; k++)
-        sum += cotangent[k] * (c->info.label_is_log ? exp(label[k]) : label[k]);
-    return sum;
-}
-
-/* Central differences to order four. */
-static double slope(const channel_case *c, double *z, size_t k, const double *cotangent)
-{
-    double at = z[k], part[2];
-    for (int level = 0; level < 2; level++) {
-        double h = 1e-3 / (level + 1), sum = 0;
-        for (int sign = -1; sign <= 1; sign += 2) {
-            z[k] = at + sign * h;
-            sum += sign * weighed(c, z, cotangent);
-        }
-        part[level] = sum / (2 * h);
-    }
-    z[k] = at;
-    return (4 * part[1] - part[0]) / 3;
-}
-
 static void gradient_by_differences(channel_case *c)
 {
     double cotangent[64], gradient[64], size = 0;
@@ -143,7 +117,7 @@ static void gradient_by_differences(channel_case *c)
         if (status == STAIR_UNSUPPORTED) return; /* a model need not have one */
         assert_int_equal(status, STAIR_OK);
         for (size_t k = 0; k < c->size; k++) {
-            assert_close(slope(c, z, k, cotangent), gradient[k], 1e-6 * (1 + fabs(gradient[k])));
+            assert_close(channel_case_slope(c, z, k, cotangent), gradient[k], 1e-6 * (1 + fabs(gradient[k])));
             size = fmax(size, fabs(gradient[k]));
         }
     }
@@ -160,18 +134,11 @@ static void gradients_are_derivatives(void **state)
  * no fibre). */
 static void identities_of(channel_case *c)
 {
-    stair_diagnose_options o = stair_diagnose_defaults();
     stair_identity rows[32];
-    int count, fibres = 0;
-    o.points = FEW;
-    o.precision = c->info.output_noisy ? 1e-3 : 1e-4; /* all of Z is integrated over */
-    o.cov_low = 0.1;
-    if (stair_diagnose(c->context, c->model, &o, 32, rows, &count) != STAIR_OK)
-        fail_msg("%s: %s", stair_model_spec(c->model), stair_context_message(c->context));
+    int fibres = 0;
+    /* with noise all of Z is integrated over */
+    int count = channel_case_diagnose(c, FEW, c->info.output_noisy ? 1e-3 : 1e-4, 32, rows);
     for (int i = 0; i < count; i++) {
-        if (rows[i].verdict == STAIR_FAILS)
-            fail_msg("%s: %s: %.3g, allowed %.3g", stair_model_spec(c->model), rows[i].name,
-                     rows[i].violation, rows[i].tolerance);
         if (!strstr(rows[i].name, "forward(fibre(y))")) continue;
         assert_int_equal(rows[i].verdict, STAIR_HOLDS);
         fibres++;

@@ -100,6 +100,33 @@ static void streams_are_functions_of_their_name(void **state)
     assert_memory_not_equal(b, c, sizeof b);
 }
 
+/* Every order of three occurs as often as it should, and each place gets each number once. */
+static void shuffles_are_fair(void **state)
+{
+    enum { TIMES = 6000 };
+    int seen[27] = {0};
+    (void)state;
+    for (uint64_t t = 0; t < TIMES; t++) {
+        uint32_t order[3] = {0, 1, 2};
+        stair_rng_shuffle(9, t, 3, order);
+        assert_true((1 << order[0] | 1 << order[1] | 1 << order[2]) == 7);
+        seen[9 * order[0] + 3 * order[1] + order[2]]++;
+    }
+    for (int k = 0; k < 27; k++)
+        if (seen[k]) assert_close(seen[k], TIMES / 6., 5 * sqrt(TIMES * 5 / 36.));
+}
+
+static void rows_are_streams_of_their_own(void **state)
+{
+    double rows[3 * 5], one[5];
+    (void)state;
+    stair_rng_rows(4, STAIR_RNG_TEACHER, 3, 5, 2, rows);
+    for (int r = 0; r < 3; r++) {
+        stair_rng_normals(4, STAIR_RNG_TEACHER, (uint64_t)r, 5, one);
+        for (int d = 0; d < 5; d++) assert_true(rows[5 * r + d] == 2 * one[d]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -108,6 +135,8 @@ int main(void)
         cmocka_unit_test(uniforms_are_inside_the_interval),
         cmocka_unit_test(normals_have_the_moments_of_a_gaussian),
         cmocka_unit_test(streams_are_functions_of_their_name),
+        cmocka_unit_test(shuffles_are_fair),
+        cmocka_unit_test(rows_are_streams_of_their_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

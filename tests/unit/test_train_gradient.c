@@ -1,5 +1,5 @@
 /* Gradients of both trained networks, and the shortcuts that make them fast, against slower truths. */
-#include "assert_close.h"
+#include "fixture.h"
 #include "core/rng.h"
 #include "stair_train.h"
 #include "train/adamw.h"
@@ -8,8 +8,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-static stair_context *context;
 
 static double *normals(uint64_t stream, size_t n, double scale)
 {
@@ -43,8 +41,7 @@ static void test_sgd_gradient_is_the_derivative(void **state)
 {
     (void)state;
     for (size_t k = 0; k < MODELS; k++) {
-        stair_model *model;
-        assert_int_equal(stair_model_create(context, models[k], &model), STAIR_OK);
+        stair_model *model = model_of(models[k]);
         stair_model_info info = stair_model_describe(model);
         int dim = 13;
         size_t n = 11, size = (size_t)info.indices * (size_t)dim, outputs = (size_t)info.label_size;
@@ -84,8 +81,7 @@ static void test_lanes_agree_with_the_model(void **state)
 {
     (void)state;
     for (size_t k = 0; k < MODELS; k++) {
-        stair_model *model;
-        assert_int_equal(stair_model_create(context, models[k], &model), STAIR_OK);
+        stair_model *model = model_of(models[k]);
         stair_net fast = stair_net_of(model, 40, false), slow = fast;
         assert_non_null(fast.batch);
         stair_model single = *model;
@@ -124,8 +120,7 @@ static void test_lanes_agree_with_the_model(void **state)
 static void test_single_precision_data_changes_little(void **state)
 {
     (void)state;
-    stair_model *model;
-    assert_int_equal(stair_model_create(context, models[1], &model), STAIR_OK);
+    stair_model *model = model_of(models[1]);
     stair_sgd_options o = stair_sgd_defaults();
     o.dim = 60;
     o.epochs = 2;
@@ -262,19 +257,6 @@ static void test_idle_rows_move_as_dense_adamw_moves_them(void **state)
         }
 }
 
-static int create(void **state)
-{
-    (void)state;
-    return stair_context_create(&context);
-}
-
-static int destroy(void **state)
-{
-    (void)state;
-    stair_context_destroy(&context);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -284,5 +266,5 @@ int main(void)
         cmocka_unit_test(test_classifier_gradient_is_the_derivative),
         cmocka_unit_test(test_idle_rows_move_as_dense_adamw_moves_them),
     };
-    return cmocka_run_group_tests(tests, create, destroy);
+    return cmocka_run_group_tests(tests, open_context, close_context);
 }

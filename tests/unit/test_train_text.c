@@ -1,13 +1,11 @@
 /* WordPiece and question files through the public interface. */
-#include "assert_close.h"
-#include "stair.h"
+#include "fixture.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-static stair_context *context;
 static char path[] = "/tmp/stair-text-XXXXXX";
 
 static void write_file(const char *text, size_t size)
@@ -132,21 +130,18 @@ static void test_lines_are_questions(void **state)
     stair_vocab_destroy(&vocab);
 }
 
-static int create(void **state)
+static int open_file(void **state)
 {
-    (void)state;
     int fd = mkstemp(path);
     if (fd < 0) return 1;
     close(fd);
-    return stair_context_create(&context);
+    return open_context(state);
 }
 
-static int destroy(void **state)
+static int close_file(void **state)
 {
-    (void)state;
     unlink(path);
-    stair_context_destroy(&context);
-    return 0;
+    return close_context(state);
 }
 
 int main(void)
@@ -157,5 +152,5 @@ int main(void)
         cmocka_unit_test(test_hundred_letters_are_a_word),
         cmocka_unit_test(test_lines_are_questions),
     };
-    return cmocka_run_group_tests(tests, create, destroy);
+    return cmocka_run_group_tests(tests, open_file, close_file);
 }

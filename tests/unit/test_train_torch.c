@@ -1,7 +1,7 @@
 /* Fifty steps of SGD and of AdamW against PyTorch's, from the same start on the same batches.  The
  * fixtures are made by tests/torch/make_fixtures.py, in double precision, with every padded position
  * and every row of the embedding kept. */
-#include "assert_close.h"
+#include "fixture.h"
 #include "stair_train.h"
 #include "io/npz.h"
 #include "train/sgd.h"
@@ -11,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-static stair_context *context;
 
 static double *array(stair_archive *archive, const char *path, const char *name, stair_npy_header *header)
 {
@@ -33,8 +31,7 @@ static double follow_sgd(const char *path, const char *spec, bool double_data)
     double *setup = array(archive, path, "setup", NULL), *x = array(archive, path, "x", &shape);
     double *y = array(archive, path, "y", NULL), *start = array(archive, path, "start", NULL);
     double *trail = array(archive, path, "path", NULL), worst = 0;
-    stair_model *model;
-    if (stair_model_create(context, spec, &model)) fail_msg("%s", stair_context_message(context));
+    stair_model *model = model_of(spec);
     stair_sgd_options o = stair_sgd_defaults();
     o.dim = (int)setup[0];
     o.alpha = (double)shape.shape[0] / o.dim;
@@ -211,24 +208,11 @@ static void test_adamw_follows_pytorch(void **state)
     }
 }
 
-static int create(void **state)
-{
-    (void)state;
-    return stair_context_create(&context);
-}
-
-static int destroy(void **state)
-{
-    (void)state;
-    stair_context_destroy(&context);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sgd_follows_pytorch),
         cmocka_unit_test(test_adamw_follows_pytorch),
     };
-    return cmocka_run_group_tests(tests, create, destroy);
+    return cmocka_run_group_tests(tests, open_context, close_context);
 }
