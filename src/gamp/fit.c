@@ -10,6 +10,7 @@
 #include "core/parallel.h"
 #include "core/qmc.h"
 #include "core/rng.h"
+#include "core/matrix.h"
 #include "core/spectral.h"
 #include "gamp/run.h"
 
@@ -75,7 +76,7 @@ stair_status stair_gamp_fit(stair_context *context, const stair_model *model,
 static stair_status check_posterior(stair_context *context, int p, int dim, const double *weights,
                                     const double *cov)
 {
-    double values[STAIR_MAX_INDICES], vectors[STAIR_GAMP_SQUARE];
+    double values[STAIR_MAX_INDICES], vectors[STAIR_SQUARE];
     for (size_t i = 0; i < (size_t)p * (size_t)dim; i++)
         if (!isfinite(weights[i]))
             return stair_fail(context, STAIR_BAD_INPUT, "weights: entry %zu is not a finite number", i);

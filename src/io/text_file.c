@@ -55,7 +55,7 @@ stair_status stair_text_read_stream(stair_context *context, const char *name, FI
     for (size_t got = 1; got > 0;) {
         if (text->capacity - text->size < 2) {
             size_t capacity = text->capacity ? 2 * text->capacity : 65536;
-            char *data = capacity > 2 * LARGEST_FILE ? NULL : realloc(text->data, capacity);
+            char *data = capacity > 2 * STAIR_LARGEST_TEXT ? NULL : realloc(text->data, capacity);
             if (!data) {
                 stair_text_free(text);
                 return stair_fail(context, STAIR_NO_MEMORY, "%s: out of memory, or more than 2 GiB", name);
