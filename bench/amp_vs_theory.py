@@ -50,20 +50,20 @@ def trajectory(program, model, alpha, start, iterations, dims, seeds="32", dampi
         runs = by_iteration(amp(program, *common, "--dim", dim, "--seeds", seeds, "--theory", "none"))
         indices = sum(name.startswith("cosine") for name in runs[0][0])
         for p in range(indices):
-            cell = f"_{p}_{p}"
+            cell = f"{p + 1}{p + 1}"
             worst = apart = 0
             for t in range(1, last + 1):
                 m = [float(row["M" + cell]) for row in runs.get(t, [])]
                 if len(m) < int(seeds):
                     continue
                 known = theory[t][0] if t in theory else theory[max(theory)][0]
-                z = (statistics.mean(m) - float(known["theory.Q" + cell])) / math.hypot(error(m), float(known["theory.Q_error" + cell]))
+                z = (statistics.mean(m) - float(known["theory_Q" + cell])) / math.hypot(error(m), float(known["theory_Q" + cell + "_error"]))
                 worst = max(worst, abs(z))
                 apart = max(apart, max(abs(a - float(row["Q" + cell])) for a, row in zip(m, runs[t])))
             m = [float(row["M" + cell]) for row in runs[last]]
             known = theory[last][0]
-            print(f"| {dim} | {p + 1} | {statistics.mean(m):.4f} | {error(m):.4f} | {float(known['theory.Q' + cell]):.4f} "
-                  f"| {float(known['theory.Q_error' + cell]):.4f} | {worst:.1f} | {statistics.stdev(m) * math.sqrt(int(dim)):.2f} | {apart * math.sqrt(int(dim)):.2f} |", flush=True)
+            print(f"| {dim} | {p + 1} | {statistics.mean(m):.4f} | {error(m):.4f} | {float(known['theory_Q' + cell]):.4f} "
+                  f"| {float(known['theory_Q' + cell + '_error']):.4f} | {worst:.1f} | {statistics.stdev(m) * math.sqrt(int(dim)):.2f} | {apart * math.sqrt(int(dim)):.2f} |", flush=True)
     print()
 
 
@@ -79,9 +79,9 @@ def steps(program, model, alphas, dims, seeds="8", iterations="100", start="0"):
                 last[row["seed"]] = row
             parts = []
             for p in range(2):
-                squares = [float(row[f"cosine_{p}"]) ** 2 for row in last.values()]
+                squares = [float(row[f"cosine{p + 1}"]) ** 2 for row in last.values()]
                 parts += [f"{statistics.mean(squares):.4f}", f"{error(squares):.4f}"]
-            gone = sum(float(row["Q_0_0"]) + float(row["Q_1_1"]) > 10 for row in last.values())
+            gone = sum(float(row["Q11"]) + float(row["Q22"]) > 10 for row in last.values())
             print(f"| {alpha} | {dim} | {' | '.join(parts)} | {gone} |", flush=True)
     print()
 

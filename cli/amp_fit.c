@@ -14,11 +14,11 @@ static stair_status open_predictions(cli_request *request, cli_report **report)
     static cli_column c[P_FIXED];
     int k = stair_model_describe(request->model).label_size;
     c[P_SAMPLE] = column_int("sample", "sample");
-    c[P_MEAN] = column_line("mean", "|mean|", k);
+    c[P_MEAN] = column_array("mean", "|mean|", k);
     c[P_MEAN].digits = 5; /* significant */
-    c[P_DEVIATION] = column_line("deviation", "|deviation|", k);
+    c[P_DEVIATION] = column_array("deviation", "|deviation|", k);
     c[P_DEVIATION].digits = 3;
-    c[P_PLUGIN] = column_line("plugin", NULL, k);
+    c[P_PLUGIN] = column_array("plugin", NULL, k);
     return report_open(request, c, P_FIXED, report);
 }
 
@@ -37,7 +37,6 @@ static stair_status write_predictions(amp_job *job, const stair_gamp_run *run, c
                                                       {.array = deviation + i * k},
                                                       {.array = plugin + i * k}});
     free(memory);
-    report_note(job->report, "GAMP: %s after %d iterations\n", stair_stop_name(run->stop), run->iterations);
     return status;
 }
 
@@ -74,6 +73,9 @@ static stair_status fit(amp_job *job, const amp_data *data, const amp_data *fres
     if (status == STAIR_OK) {
         status = fresh ? write_predictions(job, result->run, fresh) : write_fit(job, result);
         if (fresh) amp_count_stop(job, result->run->stop);
+        if (fresh)
+            report_note(job->report, "GAMP: %s after %d iterations\n", stair_stop_name(result->run->stop),
+                        result->run->iterations);
         if (status == STAIR_OK) status = amp_save_posterior(job, result->run, result->indices);
     }
     progress_finish(&progress);
@@ -108,5 +110,47 @@ stair_status amp_run_data(amp_job *job)
     if (status == STAIR_OK) status = fit(job, &data, o->predict ? &fresh : NULL);
     amp_data_close(&data);
     amp_data_close(&fresh);
+    return status;
+}
+
+/* No option of a fit has a meaning here. */
+static stair_status refuse_fit(cli_request *request)
+{
+    static const char *const of_fit[] = {
+        "dim",          "alpha",      "seeds",    "start",          "start-overlap",
+        "side",         "damping",    "adaptive", "max-iterations", "tolerance",
+        "perfect",      "precision",  "variant",  "theory",         "samples",
+        "test-samples", "regenerate", "wide",     "data",           "logits",
+        "save",         "history",    "summary",  "checkpoint",     "checkpoint-every",
+        "resume",       NULL};
+    request->unused = of_fit;
+    for (const char *const *name = of_fit; *name; name++)
+        if (option_given(&request->parse, *name))
+            return stair_fail(request->context, STAIR_BAD_INPUT, "--%s is for a fit, and --load needs none",
+                              *name);
+    if (request->options.predict) return STAIR_OK;
+    return stair_fail(request->context, STAIR_BAD_INPUT, "--load goes with --predict");
+}
+
+stair_status amp_run_loaded(amp_job *job)
+{
+    cli_request *request = job->request;
+    const cli_options *o = &request->options;
+    amp_data fresh = {.x.fd = -1};
+    stair_gamp_result *result = NULL;
+    cli_progress progress;
+    STAIR_TRY(refuse_fit(request));
+    stair_status status = amp_load_posterior(request, &result);
+    if (status == STAIR_OK) status = amp_data_open(request, o->predict, result->dim, &fresh);
+    if (status == STAIR_OK) status = open_predictions(request, &job->report);
+    if (status == STAIR_OK) {
+        progress_start(&progress, request->context, o->quiet);
+        progress_stage(&progress, 0, 1, 1);
+        status = write_predictions(job, result->run, &fresh);
+        progress_finish(&progress);
+        status = report_close(&job->report, status);
+    }
+    amp_data_close(&fresh);
+    stair_gamp_result_destroy(&result);
     return status;
 }

@@ -2,6 +2,8 @@
 #include "amp_job.h"
 #include "amp_rows.h"
 
+#include <string.h>
+
 void amp_count_stop(amp_job *job, stair_stop stop)
 {
     job->runs++;
@@ -25,6 +27,9 @@ stair_status amp_save_posterior(amp_job *job, const stair_gamp_run *run, int p)
     stair_context *context = job->request->context;
     STAIR_TRY(stair_npz_append(context, job->save, job->members[0], run->weights, (size_t)p));
     STAIR_TRY(stair_npz_append(context, job->save, job->members[1], run->cov, (size_t)p));
+    STAIR_TRY(stair_npz_append(context, job->save, job->members[2], &run->seed, 1));
+    const char *model = stair_model_spec(job->request->model);
+    STAIR_TRY(stair_npz_append(context, job->save, job->members[3], model, strlen(model)));
     return stair_npz_commit(context, job->save);
 }
 
@@ -35,7 +40,9 @@ stair_status amp_open_save(amp_job *job, int dim)
     if (!request->options.save) return STAIR_OK;
     STAIR_TRY(stair_npz_create(request->context, request->options.save, request->options.force, &job->save));
     STAIR_TRY(stair_npz_add(request->context, job->save, "weights", "<f8", 8, 2, &columns, &job->members[0]));
-    return stair_npz_add(request->context, job->save, "cov", "<f8", 8, 2, &p, &job->members[1]);
+    STAIR_TRY(stair_npz_add(request->context, job->save, "cov", "<f8", 8, 2, &p, &job->members[1]));
+    STAIR_TRY(stair_npz_add(request->context, job->save, "seed", "<u8", 8, 1, NULL, &job->members[2]));
+    return stair_npz_add(request->context, job->save, "model", "|u1", 1, 1, NULL, &job->members[3]);
 }
 
 stair_status amp_open_report(amp_job *job)

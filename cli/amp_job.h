@@ -11,7 +11,7 @@ typedef struct {
     stair_theory_kind theory;
     cli_report *report;
     stair_npz *save; /* posterior of W, or NULL */
-    int members[2];
+    int members[4];  /* weights, cov, seed, model */
     int runs, diverged, unfinished;
 } amp_job;
 
@@ -25,5 +25,9 @@ stair_status amp_save_posterior(amp_job *job, const stair_gamp_run *run, int p);
 
 /* amp_fit.c: the user's data, --data, and predictions at new samples. */
 stair_status amp_run_data(amp_job *job);
+/* The same predictions from what --save kept, --load. */
+stair_status amp_run_loaded(amp_job *job);
+/* amp_load.c: reads it; its shapes fit the model, and a seed is there unless one was given. */
+stair_status amp_load_posterior(cli_request *request, stair_gamp_result **result);
 
 #endif

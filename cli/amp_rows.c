@@ -4,12 +4,7 @@
 
 #include <stdlib.h>
 
-#define MOST_SHOWN 4
-
-static int shown(int p)
-{
-    return p < MOST_SHOWN ? p : MOST_SHOWN;
-}
+#define MOST_SAID 4 /* entries of a diagonal in the notes */
 
 /* ---- what the rows of runs and of iterations share -------------------------------------------------- */
 
@@ -18,10 +13,10 @@ enum { STATE_Q, STATE_M, STATE_V, STATE_COSINE, STATE_ERRORS, STATE_COLUMNS = ST
 /* Overlaps and errors after an iteration: STATE_COLUMNS columns. */
 static void state_columns(int p, cli_column *c)
 {
-    c[STATE_Q] = column_square("Q", NULL, p);
+    c[STATE_Q] = column_decimals(column_symmetric("Q", "", p), 5);
     c[STATE_M] = column_square("M", NULL, p);
-    c[STATE_V] = column_square("V", NULL, p);
-    c[STATE_COSINE] = column_line("cosine", NULL, p);
+    c[STATE_V] = column_symmetric("V", NULL, p);
+    c[STATE_COSINE] = column_decimals(column_line("cosine", "", p), 4);
     columns_errors(c + STATE_ERRORS);
 }
 
@@ -36,30 +31,11 @@ static void state_cells(const stair_gamp_run *run, size_t i, int p, cli_cell *ce
     cells_errors(h->bayes, h->plugin, h->bayes_error, h->plugin_error, cells + STATE_ERRORS);
 }
 
-/* Overlap and cosine of the first indices, in the table alone; their number. */
-static int shown_columns(int p, cli_column *c)
-{
-    static const char *const cosines[MOST_SHOWN] = {"cos 1", "cos 2", "cos 3", "cos 4"};
-    for (int i = 0; i < shown(p); i++) {
-        c[2 * i] = column_overlap(i);
-        c[2 * i + 1] = column_in_table(column_real(cosines[i], cosines[i], 4));
-    }
-    return 2 * shown(p);
-}
-
-static void shown_cells(const stair_gamp_run *run, size_t i, int p, cli_cell *cells)
-{
-    for (int k = 0; k < shown(p); k++) {
-        cells[2 * k].real = run->q[i * (size_t)(p * p) + (size_t)(k * (p + 1))];
-        cells[2 * k + 1].real = run->cosine[i * (size_t)p + (size_t)k];
-    }
-}
-
 /* theory.Q and its error at iteration i: two columns; NaN without theory. */
 static void theory_columns(int p, cli_column *c)
 {
-    c[0] = column_square("theory.Q", NULL, p);
-    c[1] = column_square("theory.Q_error", NULL, p);
+    c[0] = column_symmetric("theory.Q", NULL, p);
+    c[1] = column_symmetric("theory.Q_error", NULL, p);
 }
 
 static void theory_cells(const stair_gamp_expectation *theory, int i, cli_cell *cells)
@@ -88,14 +64,14 @@ enum {
     R_THEORY_BAYES = R_THEORY + 2,
     R_THEORY_PLUGIN,
     R_HISTORY,
-    R_FIXED
+    R_COLUMNS
 };
 
 stair_status amp_open_runs(cli_request *request, cli_report **report)
 {
-    static cli_column c[R_FIXED + 2 * MOST_SHOWN];
+    static cli_column c[R_COLUMNS];
     int p = stair_model_describe(request->model).indices;
-    c[R_ALPHA] = column_real("alpha", "alpha", 4);
+    c[R_ALPHA] = column_given("alpha", "alpha");
     c[R_SEED] = column_int("seed", "seed");
     c[R_ITERATIONS] = column_int("iterations", "iterations");
     c[R_STOP] = column_text("stop", "stop", 12);
@@ -105,7 +81,7 @@ stair_status amp_open_runs(cli_request *request, cli_report **report)
     c[R_THEORY_BAYES] = column_real("theory.bayes", NULL, 0);
     c[R_THEORY_PLUGIN] = column_real("theory.plugin", NULL, 0);
     c[R_HISTORY] = (cli_column){.name = "history", .kind = CELL_JSON, .where = IN_JSON};
-    return report_open(request, c, R_FIXED + shown_columns(p, c + R_FIXED), report);
+    return report_open(request, c, R_COLUMNS, report);
 }
 
 static stair_status write_run(cli_report *report, const stair_gamp_run *run, int p,
@@ -114,7 +90,7 @@ static stair_status write_run(cli_report *report, const stair_gamp_run *run, int
     size_t last = (size_t)run->count - 1;
     char *history = amp_history_text(run, p);
     if (!history) return stair_fail(report->request->context, STAIR_NO_MEMORY, "out of memory");
-    cli_cell cells[R_FIXED + 2 * MOST_SHOWN] = {
+    cli_cell cells[R_COLUMNS] = {
         [R_ALPHA] = {.real = run->alpha},
         [R_SEED] = {.integer = (int64_t)run->seed},
         [R_ITERATIONS] = {.integer = run->iterations},
@@ -126,7 +102,6 @@ static stair_status write_run(cli_report *report, const stair_gamp_run *run, int
     };
     state_cells(run, last, p, cells + R_STATE);
     theory_cells(theory, (int)last, cells + R_THEORY);
-    shown_cells(run, last, p, cells + R_FIXED);
     stair_status status = report_row(report, cells);
     free(history);
     return status;
@@ -154,14 +129,14 @@ enum {
     H_MISMATCH,
     H_CHANNEL_ERROR,
     H_THEORY,
-    H_FIXED = H_THEORY + 2
+    H_COLUMNS = H_THEORY + 2
 };
 
 stair_status amp_open_history(cli_request *request, cli_report **report)
 {
-    static cli_column c[H_FIXED + 2 * MOST_SHOWN];
+    static cli_column c[H_COLUMNS];
     int p = stair_model_describe(request->model).indices;
-    c[H_ALPHA] = column_real("alpha", "alpha", 4);
+    c[H_ALPHA] = column_given("alpha", "alpha");
     c[H_SEED] = column_int("seed", "seed");
     c[H_ITERATION] = column_int("iteration", "iteration");
     state_columns(p, c + H_STATE);
@@ -171,14 +146,14 @@ stair_status amp_open_history(cli_request *request, cli_report **report)
     c[H_MISMATCH] = column_real("mismatch", NULL, 0);
     c[H_CHANNEL_ERROR] = column_real("channel_error", NULL, 0);
     theory_columns(p, c + H_THEORY);
-    return report_open(request, c, H_FIXED + shown_columns(p, c + H_FIXED), report);
+    return report_open(request, c, H_COLUMNS, report);
 }
 
 static stair_status write_iteration(cli_report *report, const stair_gamp_run *run, int i, int p,
                                     const stair_gamp_expectation *theory)
 {
     const stair_gamp_record *h = &run->history[i];
-    cli_cell cells[H_FIXED + 2 * MOST_SHOWN] = {
+    cli_cell cells[H_COLUMNS] = {
         [H_ALPHA] = {.real = run->alpha},
         [H_SEED] = {.integer = (int64_t)run->seed},
         [H_ITERATION] = {.integer = i},
@@ -189,7 +164,6 @@ static stair_status write_iteration(cli_report *report, const stair_gamp_run *ru
     };
     state_cells(run, (size_t)i, p, cells + H_STATE);
     theory_cells(theory, i, cells + H_THEORY);
-    shown_cells(run, (size_t)i, p, cells + H_FIXED);
     return report_row(report, cells);
 }
 
@@ -212,63 +186,47 @@ enum {
     S_DIVERGED,
     S_Q,
     S_Q_ERROR,
-    S_M,
+    S_M, /* in the table beside its error, theory and z-score */
     S_M_ERROR,
+    S_THEORY_Q,
+    S_Z_M,
+    S_THEORY_Q_ERROR,
     S_SPREAD,
     S_ERRORS,
-    S_THEORY = S_ERRORS + ERRORS_COLUMNS,
-    S_Z_Q = S_THEORY + 2,
-    S_Z_M,
+    S_Z_Q = S_ERRORS + ERRORS_COLUMNS,
     S_THEORY_BAYES,
     S_THEORY_PLUGIN,
-    S_FIXED
+    S_COLUMNS
 };
-#define SHOWN_EACH 4
-
-/* M, its error, theory and z-score of the first indices, in the table alone; their number. */
-static int summary_columns(int p, cli_column *c)
-{
-    static const char *const headings[SHOWN_EACH] = {NULL, "error", "theory", "z"};
-    static const char *const m[MOST_SHOWN] = {"M11", "M22", "M33", "M44"};
-    static const char *const names[MOST_SHOWN][SHOWN_EACH] = {{"m1", "e1", "t1", "z1"},
-                                                              {"m2", "e2", "t2", "z2"},
-                                                              {"m3", "e3", "t3", "z3"},
-                                                              {"m4", "e4", "t4", "z4"}};
-    for (int i = 0; i < shown(p); i++)
-        for (int k = 0; k < SHOWN_EACH; k++)
-            c[SHOWN_EACH * i + k] =
-                column_in_table(column_real(names[i][k], k ? headings[k] : m[i], k == 3 ? 1 : 5));
-    return SHOWN_EACH * shown(p);
-}
 
 stair_status amp_open_summary(cli_request *request, cli_report **report)
 {
-    static cli_column c[S_FIXED + SHOWN_EACH * MOST_SHOWN];
+    static cli_column c[S_COLUMNS];
     int p = stair_model_describe(request->model).indices;
-    c[S_ALPHA] = column_real("alpha", "alpha", 4);
+    c[S_ALPHA] = column_given("alpha", "alpha");
     c[S_RUNS] = column_int("runs", "runs");
     c[S_DIVERGED] = column_int("diverged", NULL);
-    c[S_Q] = column_square("Q", NULL, p);
-    c[S_Q_ERROR] = column_square("Q_error", NULL, p);
-    c[S_M] = column_square("M", NULL, p);
-    c[S_M_ERROR] = column_square("M_error", NULL, p);
+    c[S_Q] = column_symmetric("Q", NULL, p);
+    c[S_Q_ERROR] = column_symmetric("Q_error", NULL, p);
+    c[S_M] = column_with(column_decimals(column_square("M", "", p), 5), 3);
+    c[S_M_ERROR] = column_decimals(column_square("M_error", "error", p), 5);
+    c[S_THEORY_Q] = column_decimals(column_symmetric("theory.Q", "theory", p), 5);
+    c[S_Z_M] = column_decimals(column_diagonal("z_M", NULL, "z", p), 1);
+    c[S_THEORY_Q_ERROR] = column_symmetric("theory.Q_error", NULL, p);
     c[S_SPREAD] = column_square("M_spread", NULL, p);
     columns_errors(c + S_ERRORS);
-    theory_columns(p, c + S_THEORY);
-    c[S_Z_Q] = column_line("z_Q", NULL, p);
-    c[S_Z_M] = column_line("z_M", NULL, p);
+    c[S_Z_Q] = column_diagonal("z_Q", NULL, NULL, p);
     c[S_THEORY_BAYES] = column_real("theory.bayes", NULL, 0);
     c[S_THEORY_PLUGIN] = column_real("theory.plugin", NULL, 0);
-    return report_open(request, c, S_FIXED + summary_columns(p, c + S_FIXED), report);
+    return report_open(request, c, S_COLUMNS, report);
 }
 
 stair_status amp_write_summary(cli_report *report, const stair_gamp_result *result,
                                const stair_gamp_expectation *theory)
 {
-    int p = result->indices;
     stair_gamp_summary *s;
     STAIR_TRY(stair_gamp_summary_create(report->request->context, result, theory, &s));
-    cli_cell cells[S_FIXED + SHOWN_EACH * MOST_SHOWN] = {
+    cli_cell cells[S_COLUMNS] = {
         [S_ALPHA] = {.real = result->run[0].alpha},
         [S_RUNS] = {.integer = s->runs},
         [S_DIVERGED] = {.integer = s->diverged},
@@ -277,20 +235,14 @@ stair_status amp_write_summary(cli_report *report, const stair_gamp_result *resu
         [S_M] = {.array = s->m},
         [S_M_ERROR] = {.array = s->m_error},
         [S_SPREAD] = {.array = s->m_spread},
+        [S_THEORY_Q] = {.array = stair_gamp_expected_q(theory, theory->count)},
+        [S_THEORY_Q_ERROR] = {.array = stair_gamp_expected_q_error(theory, theory->count)},
         [S_Z_Q] = {.array = s->z_q},
         [S_Z_M] = {.array = s->z_m},
         [S_THEORY_BAYES] = {.real = theory->errors.bayes},
         [S_THEORY_PLUGIN] = {.real = theory->errors.plugin},
     };
     cells_errors(s->bayes, s->plugin, s->bayes_error, s->plugin_error, cells + S_ERRORS);
-    theory_cells(theory, theory->count, cells + S_THEORY);
-    for (int i = 0; i < shown(p); i++) {
-        cli_cell *four = &cells[S_FIXED + SHOWN_EACH * i];
-        four[0].real = s->m[i * (p + 1)];
-        four[1].real = s->m_error[i * (p + 1)];
-        four[2].real = cells[S_THEORY].array[i * (p + 1)];
-        four[3].real = s->z_m[i];
-    }
     stair_status status = report_row(report, cells);
     stair_gamp_summary_destroy(&s);
     return status;
@@ -305,7 +257,7 @@ stair_status amp_note_runs(cli_report *report, const stair_gamp_result *result,
     stair_gamp_summary *s;
     if (!count && result->runs < 2) return STAIR_OK; /* the table has it all */
     STAIR_TRY(stair_gamp_summary_create(report->request->context, result, theory, &s));
-    for (int i = 0; i < shown(p); i++) {
+    for (int i = 0; i < p && i < MOST_SAID; i++) {
         int d = i * (p + 1);
         report_note(report, "M%d%d over %d run%s: %.4f", i + 1, i + 1, result->runs,
                     result->runs > 1 ? "s" : "", s->m[d]);

@@ -31,8 +31,13 @@ static stair_status write_beside_theory(amp_job *job, const stair_gamp_options *
     return status;
 }
 
-static stair_status one_alpha(amp_job *job, stair_gamp_options how, const char *checkpoint, size_t number)
+/* Theory, in the progress of one alpha: runs take most of the time. */
+#define THEORY_SHARE 0.1
+
+static stair_status one_alpha(amp_job *job, stair_gamp_options how, const char *checkpoint, size_t number,
+                              cli_progress *progress)
 {
+    double theory = job->theory == STAIR_THEORY_NONE ? 0 : THEORY_SHARE;
     char *file = NULL;
     stair_gamp_result *result = NULL;
     if (checkpoint) {
@@ -41,7 +46,9 @@ static stair_status one_alpha(amp_job *job, stair_gamp_options how, const char *
         sprintf(file, "%s.%zu", checkpoint, number);
         how.checkpoint = file;
     }
+    progress_stage(progress, (double)number, 1 - theory, progress->total);
     stair_status status = stair_gamp(job->request->context, job->request->model, &how, &result);
+    progress_stage(progress, (double)number + 1 - theory, 0, progress->total);
     if (status == STAIR_OK) status = write_beside_theory(job, &how, result);
     if (status == STAIR_OK) status = amp_save_posterior(job, &result->run[0], result->indices);
     stair_gamp_result_destroy(&result);
@@ -67,7 +74,8 @@ static stair_status run_synthetic(amp_job *job)
     stair_gamp_options how = job->how;
     cli_progress progress;
     size_t count = o->alpha.count ? o->alpha.count : 1;
-    if (o->predict) return stair_fail(request->context, STAIR_BAD_INPUT, "--predict goes with --data");
+    if (o->predict)
+        return stair_fail(request->context, STAIR_BAD_INPUT, "--predict goes with --data or --load");
     if (o->log_labels) return stair_fail(request->context, STAIR_BAD_INPUT, "--logits goes with --data");
     if (o->save && (count > 1 || how.seeds > 1))
         return stair_fail(request->context, STAIR_BAD_INPUT,
@@ -82,8 +90,8 @@ static stair_status run_synthetic(amp_job *job)
     stair_status status = STAIR_OK;
     for (size_t i = 0; i < count && status == STAIR_OK; i++) {
         how.alpha = o->alpha.count ? o->alpha.values[i] : how.alpha;
-        progress_stage(&progress, (double)i, 1, (double)count);
-        status = one_alpha(job, how, o->gamp.checkpoint, i);
+        progress.total = (double)count;
+        status = one_alpha(job, how, o->gamp.checkpoint, i, &progress);
     }
     progress_finish(&progress);
     status = report_close(&job->report, status);
@@ -120,69 +128,47 @@ static stair_status run(cli_request *request)
     job.theory = stair_gamp_theory_kind(&job.how, !strcmp(o->theory, "none")    ? STAIR_THEORY_NONE
                                                   : !strcmp(o->theory, "fixed") ? STAIR_THEORY_FIXED
                                                                                 : STAIR_THEORY_TRAJECTORY);
-    stair_status status = o->pair.count ? amp_run_data(&job) : run_synthetic(&job);
+    stair_status status = o->load         ? amp_run_loaded(&job)
+                          : o->pair.count ? amp_run_data(&job)
+                                          : run_synthetic(&job);
     stair_npz_destroy(&job.save);
     return status == STAIR_OK ? verdict(&job) : status;
 }
 
 static const char *const tables[] = {"gamp", NULL};
-static const char *const names[] = {"dim",
-                                    "alpha",
-                                    "seeds",
-                                    "start",
-                                    "start-overlap",
-                                    "side",
-                                    "damping",
-                                    "adaptive",
-                                    "max-iterations",
-                                    "tolerance",
-                                    "perfect",
-                                    "precision",
-                                    "variant",
-                                    "theory",
-                                    "samples",
-                                    "test-samples",
-                                    "regenerate",
-                                    "wide",
-                                    "data",
-                                    "logits",
-                                    "predict",
-                                    "save",
-                                    "history",
-                                    "summary",
-                                    "checkpoint",
-                                    "checkpoint-every",
-                                    "resume",
-                                    COMMON_OPTIONS,
-                                    NULL};
+static const char *const names[] = {"dim",          "alpha",         "seeds",
+                                    "start",        "start-overlap", "side",
+                                    "damping",      "adaptive",      "max-iterations",
+                                    "tolerance",    "perfect",       "precision",
+                                    "variant",      "theory",        "samples",
+                                    "test-samples", "regenerate",    "wide",
+                                    "data",         "logits",        "predict",
+                                    "save",         "load",          "history",
+                                    "summary",      "checkpoint",    "checkpoint-every",
+                                    "resume",       COMMON_OPTIONS,  NULL};
 
 const cli_command command_amp = {
     .name = "amp",
     .words = "MODEL",
     .summary = "Message passing (GAMP) on a synthetic teacher or on your data, beside state evolution",
     .details =
-        "One row for each run: overlaps Q = W W^T/D and M = W W*^T/D with the teacher (turned as the "
-        "symmetries of\n"
-        "the model allow), cosines, errors on fresh data of the Bayes predictor and of the plug-in one; "
-        "below "
-        "them, for\n"
-        "one alpha, the mean over seeds beside state evolution.  --history gives a row for each iteration,\n"
-        "--summary means over seeds with z-scores against state evolution: nan where it says exactly 0, for\n"
-        "overlaps of runs are positive and their mean is not 0.\n"
-        "With --data the weights are inferred from your samples: --save keeps their posterior mean and "
-        "covariance,\n"
-        "--predict gives the posterior mean of y at new samples and its standard deviation.  X in float32 "
-        "or\n"
-        "float64 is mapped, not read.  With --out FILE the state is kept in FILE.state.* until the results "
-        "are\n"
-        "written; --resume goes on from there.\n"
-        "The exit status is 3 when a run diverges, or has not converged after --max-iterations: unless "
-        "--history,\n"
-        "--theory trajectory or theory from --start-overlap asks for the iterations themselves.\n",
+        "One row for each run: overlaps Q = W W^T/D and M = W W*^T/D with the teacher (turned as the\n"
+        "symmetries of the model allow), cosines, errors on fresh data of the Bayes predictor and of the\n"
+        "plug-in one; below them, for one alpha, the mean over seeds beside state evolution.  --history\n"
+        "gives a row for each iteration, --summary means over seeds with z-scores against state evolution:\n"
+        "nan where it says exactly 0, for overlaps of runs are positive and their mean is not 0.\n"
+        "With --data the weights are inferred from your samples: --save keeps their posterior mean and\n"
+        "covariance, --predict gives the posterior mean of y at new samples and its standard deviation;\n"
+        "--load predicts from what was saved, to the same bytes.  X in float32 or float64 is mapped, not\n"
+        "read.  With --out FILE the state is kept in FILE.state.* until the results are written; --resume\n"
+        "goes on from there.\n"
+        "The exit status is 3 when a run diverges, or has not converged after --max-iterations: unless\n"
+        "--history, --theory trajectory or theory from --start-overlap asks for the iterations themselves.\n",
     .examples = "stair amp attention:layers=2 --dim 1000 --alpha 1.2 --history\n"
                 "stair amp attention:layers=2 --dim 1000 --alpha 0.1:1.5:0.1 --seeds 16 --summary --csv\n"
                 "stair amp attention:layers=2 --dim 50000 --alpha 0.5 --regenerate --theory none\n"
-                "stair amp attention:layers=2 --data X.npy Y.npy --predict Xnew.npy --out predictions.npz\n",
+                "stair amp attention:layers=2 --data X.npy Y.npy --predict Xnew.npy --out predictions.npz\n"
+                "stair amp attention:layers=2 --load W.npz --predict Xnew.npy --csv\n",
     .options = names,
     .tables = tables,
     .most_words = 1,

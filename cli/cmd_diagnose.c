@@ -23,6 +23,7 @@ static stair_status diagnose(cli_request *request, cli_report *report, int *verd
     int count = 0;
     cli_progress progress;
     progress_start(&progress, request->context, request->options.quiet);
+    progress_stage(&progress, 0, 1, 1);
     stair_status status = stair_diagnose_check(request->context, how);
     if (status == STAIR_OK)
         status = stair_diagnose(request->context, request->model, how, MOST_ROWS, rows, &count);

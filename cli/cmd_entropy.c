@@ -32,7 +32,6 @@ typedef struct {
 typedef struct {
     cli_request *request;
     cli_grid grid;
-    int indices;
     stair_phase *phases; /* (rows), their overlaps in the grid */
     size_t rough;        /* phases with errors above the precision */
 } entropy_job;
@@ -40,22 +39,22 @@ typedef struct {
 static void fill_columns(int p, bool several, cli_column *c)
 {
     c[MODEL] = column_model(several);
-    c[ALPHA] = column_real("alpha", "alpha", 5);
-    c[BAYES_Q] = column_decimals(column_square("bayes_Q", "|Q| Bayes", p), 5);
-    c[BAYES_Q_ERROR] = column_square("bayes_Q_error", "error", p);
-    c[AMP_Q] = column_decimals(column_square("amp_Q", "|Q| AMP", p), 5);
-    c[AMP_Q_ERROR] = column_square("amp_Q_error", "error", p);
+    c[ALPHA] = column_given("alpha", "alpha");
+    c[BAYES_Q] = column_with(column_decimals(column_symmetric("bayes_Q", "", p), 5), 1);
+    c[BAYES_Q_ERROR] = column_symmetric("bayes_Q_error", "error", p);
+    c[AMP_Q] = column_with(column_decimals(column_symmetric("amp_Q", "", p), 5), 1);
+    c[AMP_Q_ERROR] = column_symmetric("amp_Q_error", "error", p);
     c[LARGEST] = column_real("bayes_entropy", "S - S(0)", 5);
     c[LARGEST_ERROR] = column_real("bayes_entropy_error", "error", 0);
-    c[ENTROPY] = column_line("entropy", NULL, STAIR_PHASE_STARTS);
-    c[ENTROPY_ERROR] = column_line("entropy_error", NULL, STAIR_PHASE_STARTS);
+    c[ENTROPY] = column_array("entropy", NULL, STAIR_PHASE_STARTS);
+    c[ENTROPY_ERROR] = column_array("entropy_error", NULL, STAIR_PHASE_STARTS);
     c[HARD] = column_bool("hard", "hard");
-    c[INFORMATION] = column_line("information_threshold", NULL, 2);
-    c[ALGORITHM] = column_line("algorithmic_threshold", NULL, 2);
+    c[INFORMATION] = column_array("information_threshold", NULL, 2);
+    c[ALGORITHM] = column_array("algorithmic_threshold", NULL, 2);
 }
 
 /* Row r: the phase that was kept, or a new one. */
-static stair_status one_phase(entropy_job *job, const char *spec, size_t r)
+static stair_status one_phase(entropy_job *job, size_t m, size_t r)
 {
     cli_request *request = job->request;
     const option_list *alpha = &request->options.alpha;
@@ -63,7 +62,7 @@ static stair_status one_phase(entropy_job *job, const char *spec, size_t r)
     point_head *head = (point_head *)grid_row(&job->grid, r);
     stair_phase *phase = &job->phases[r];
     double *q = (double *)(head + 1);
-    int cells = job->indices * job->indices;
+    int cells = job->grid.indices[m] * job->grid.indices[m];
     stair_model *model;
     *phase = (stair_phase){.alpha = head->alpha,
                            .hard = head->hard != 0,
@@ -77,7 +76,7 @@ static stair_status one_phase(entropy_job *job, const char *spec, size_t r)
         phase->entropy_error[s] = head->error[s];
     }
     if (r < job->grid.done) return STAIR_OK;
-    STAIR_TRY(stair_model_create(request->context, spec, &model));
+    STAIR_TRY(stair_model_create(request->context, job->grid.specs[m], &model));
     stair_status status =
         stair_phase_at(request->context, model, &how, alpha->values[r % alpha->count], phase);
     stair_model_destroy(&model);
@@ -97,7 +96,8 @@ static stair_status write_model(const entropy_job *job, size_t m, cli_report *re
     size_t count = job->request->options.alpha.count;
     const stair_phase *phases = job->phases + m * count;
     double range[2][2];
-    stair_phase_thresholds(job->indices, count, phases, range[0], range[1]);
+    stair_phase_thresholds(job->grid.indices[m], count, phases, range[0], range[1]);
+    report_indices(report, job->grid.indices[m]);
     for (const stair_phase *at = phases; at < phases + count; at++)
         STAIR_TRY(report_row(report, (cli_cell[]){[MODEL] = {.text = job->grid.specs[m]},
                                                   [ALPHA] = {.real = at->alpha},
@@ -127,10 +127,10 @@ static stair_status all(entropy_job *job, cli_report *report)
     progress_start(&progress, job->request->context, o->quiet);
     for (size_t r = 0; r < job->grid.rows && status == STAIR_OK; r++) {
         size_t m = r / o->alpha.count;
-        progress_stage(&progress, (double)r, 1, (double)job->grid.rows);
-        status = one_phase(job, job->grid.specs[m], r);
+        progress_stage(&progress, (double)r, 0, (double)job->grid.rows);
+        status = one_phase(job, m, r);
         if (status != STAIR_OK) break;
-        job->rough += stair_phase_worst(job->indices, &job->phases[r]) > o->asymptotics.precision;
+        job->rough += stair_phase_worst(job->grid.indices[m], &job->phases[r]) > o->asymptotics.precision;
         if ((r + 1) % o->alpha.count == 0) status = write_model(job, m, report);
     }
     progress_finish(&progress);
@@ -141,15 +141,13 @@ static stair_status run(cli_request *request)
 {
     const cli_options *o = &request->options;
     stair_asymptotics_options how = o->asymptotics;
-    int p = stair_model_describe(request->model).indices;
-    entropy_job job = {.request = request, .indices = p};
+    entropy_job job = {.request = request};
     cli_column columns[COLUMNS];
     cli_report *report;
     STAIR_TRY(stair_asymptotics_check(request->context, &how));
     if (!o->alpha.count) return stair_fail(request->context, STAIR_BAD_INPUT, "entropy needs --alpha LIST");
-    STAIR_TRY(grid_open(request, o->alpha.count, sizeof(point_head) / sizeof(double) + 4 * (size_t)(p * p),
-                        &job.grid));
-    fill_columns(p, job.grid.models > 1, columns);
+    STAIR_TRY(grid_open(request, o->alpha.count, sizeof(point_head), 4, &job.grid));
+    fill_columns(job.grid.most_indices, job.grid.models > 1, columns);
     job.phases = calloc(job.grid.rows, sizeof *job.phases);
     stair_status status = job.phases ? grid_report(&job.grid, columns, COLUMNS, &report)
                                      : stair_fail(request->context, STAIR_NO_MEMORY, "out of memory");
@@ -173,10 +171,9 @@ const cli_command command_entropy = {
     .summary = "Free entropy at its extrema, the Bayes-optimal overlap, and hard phases",
     .details =
         "`entropy` is S - S(0) at the fixed points from no knowledge, from full knowledge and from overlaps\n"
-        "0.3 and 0.7; the Bayes-optimal overlap is where S is largest (by more than three errors), and "
-        "learning\n"
-        "is hard where message passing stays at another.  The table has S there.  S of perfect recovery "
-        "without noise is infinite, null in JSON.\n"
+        "0.3 and 0.7; the Bayes-optimal overlap bayes_Q is where S is largest (by more than three errors),\n"
+        "and learning is hard where message passing stays at another, amp_Q.  The table has S at bayes_Q.\n"
+        "S of perfect recovery without noise is infinite, null in JSON.\n"
         "information_threshold and algorithmic_threshold (below the table, and in the data): the two\n"
         "values of the list between which something can first be known, and first be found by message\n"
         "passing.\n",

@@ -24,9 +24,8 @@ enum {
     PLUGIN_ERROR,
     GIBBS_ERROR,
     WEIGHTS_ERROR,
-    FIXED
+    COLUMNS
 };
-enum { COLUMNS = FIXED + COLUMN_MOST_SHOWN };
 
 /* A point of the grid as doubles, which a checkpoint keeps: head, then Q and its errors (P, P). */
 typedef struct {
@@ -37,7 +36,6 @@ typedef struct {
 typedef struct {
     cli_request *request;
     cli_grid grid;
-    int indices;
     stair_starts starts;
     size_t missed, rough; /* points that did not converge, or not to the precision asked for */
     double worst;         /* error of an overlap */
@@ -48,14 +46,13 @@ static void defaults(cli_options *o)
     o->from = "both";
 }
 
-static int fill_columns(int p, bool several, cli_column *c)
+static void fill_columns(int p, bool several, cli_column *c)
 {
-    int shown = p < COLUMN_MOST_SHOWN ? p : COLUMN_MOST_SHOWN;
     c[MODEL] = column_model(several);
-    c[ALPHA] = column_real("alpha", "alpha", 5);
+    c[ALPHA] = column_given("alpha", "alpha");
     c[START] = column_text("start", "start", 12);
-    c[Q] = column_square("Q", NULL, p);
-    c[Q_ERROR] = column_square("Q_error", "error", p);
+    c[Q] = column_with(column_decimals(column_symmetric("Q", "", p), 5), 1);
+    c[Q_ERROR] = column_symmetric("Q_error", "error", p);
     c[ITERATIONS] = column_int("iterations", NULL);
     c[RESIDUAL] = column_real("residual", NULL, 0);
     c[STOP] = column_text("stop", "stop", 12);
@@ -67,11 +64,9 @@ static int fill_columns(int p, bool several, cli_column *c)
     c[PLUGIN_ERROR] = column_real("errors.plugin_error", NULL, 0);
     c[GIBBS_ERROR] = column_real("errors.gibbs_error", NULL, 0);
     c[WEIGHTS_ERROR] = column_real("errors.weights_error", NULL, 0);
-    for (int i = 0; i < shown; i++) c[FIXED + i] = column_overlap(i);
-    return FIXED + shown;
 }
 
-static stair_status write_point(cli_report *report, const char *model, const stair_sweep_point *point, int p)
+static stair_status write_point(cli_report *report, const char *model, const stair_sweep_point *point)
 {
     const stair_errors *e = &point->errors;
     cli_cell cells[COLUMNS] = {
@@ -92,16 +87,15 @@ static stair_status write_point(cli_report *report, const char *model, const sta
         [GIBBS_ERROR] = {.real = e->gibbs_error},
         [WEIGHTS_ERROR] = {.real = e->weights_error},
     };
-    for (int i = 0; i < p && i < COLUMN_MOST_SHOWN; i++) cells[FIXED + i].real = point->q[i * (p + 1)];
     return report_row(report, cells);
 }
 
 /* Row r of the grid as the next point of the sweep: the one that was kept, or a new one. */
-static stair_status next_point(evolve_job *job, stair_sweep *sweep, size_t r, stair_sweep_point *point)
+static stair_status next_point(evolve_job *job, stair_sweep *sweep, size_t r, int p, stair_sweep_point *point)
 {
     double *row = grid_row(&job->grid, r);
     point_head *head = (point_head *)row;
-    double *q = row + sizeof *head / sizeof(double), *q_error = q + job->indices * job->indices;
+    double *q = row + sizeof *head / sizeof(double), *q_error = q + p * p;
     *point = (stair_sweep_point){.alpha = head->alpha,
                                  .informed = head->informed != 0,
                                  .q = q,
@@ -134,9 +128,10 @@ static stair_status one_model(evolve_job *job, size_t m, cli_report *report, cli
                                              o->alpha.values, &sweep);
     size_t count = status == STAIR_OK ? stair_sweep_points(sweep) : 0;
     bool told = false;
+    report_indices(report, job->grid.indices[m]);
     for (size_t r = m * count; r < (m + 1) * count && status == STAIR_OK; r++) {
-        progress_stage(progress, (double)r, 1, (double)job->grid.rows);
-        status = next_point(job, sweep, r, &point);
+        progress_stage(progress, (double)r, 0, (double)job->grid.rows);
+        status = next_point(job, sweep, r, job->grid.indices[m], &point);
         if (status != STAIR_OK) break;
         if (!told && stair_sweep_no_curve(sweep))
             progress_note(progress, "no curve (%s): every alpha is solved by itself\n",
@@ -145,7 +140,7 @@ static stair_status one_model(evolve_job *job, size_t m, cli_report *report, cli
         job->missed += point.stop == STAIR_STOP_ITERATIONS;
         job->rough += point.worst > o->asymptotics.precision;
         job->worst = fmax(job->worst, point.worst);
-        status = write_point(report, job->grid.specs[m], &point, job->indices);
+        status = write_point(report, job->grid.specs[m], &point);
     }
     stair_sweep_destroy(&sweep);
     stair_model_destroy(&model);
@@ -182,8 +177,7 @@ static stair_status run(cli_request *request)
 {
     const cli_options *o = &request->options;
     stair_asymptotics_options how = o->asymptotics;
-    int p = stair_model_describe(request->model).indices;
-    evolve_job job = {.request = request, .indices = p};
+    evolve_job job = {.request = request};
     cli_column columns[COLUMNS];
     cli_report *report;
     job.starts = !strcmp(o->from, "both")       ? STAIR_START_BOTH
@@ -191,11 +185,11 @@ static stair_status run(cli_request *request)
                                                 : STAIR_START_UNINFORMED;
     STAIR_TRY(stair_asymptotics_check(request->context, &how));
     if (!o->alpha.count) return stair_fail(request->context, STAIR_BAD_INPUT, "evolve needs --alpha LIST");
-    STAIR_TRY(grid_open(request, o->alpha.count * (job.starts == STAIR_START_BOTH ? 2 : 1),
-                        sizeof(point_head) / sizeof(double) + 2 * (size_t)(p * p), &job.grid));
-    int used = fill_columns(p, job.grid.models > 1, columns);
+    size_t per_model = o->alpha.count * (job.starts == STAIR_START_BOTH ? 2 : 1);
+    STAIR_TRY(grid_open(request, per_model, sizeof(point_head), 2, &job.grid));
+    fill_columns(job.grid.most_indices, job.grid.models > 1, columns);
     size_t points = job.grid.rows;
-    stair_status status = grid_report(&job.grid, columns, used, &report);
+    stair_status status = grid_report(&job.grid, columns, COLUMNS, &report);
     if (status == STAIR_OK) status = report_close(&report, all(&job, report));
     grid_close(&job.grid, status == STAIR_OK);
     return status == STAIR_OK ? judge(&job, points) : status;

@@ -1,5 +1,6 @@
 /* stair figure: figures from fresh computation, with their numbers beside them. */
 #include "columns.h"
+#include "number.h"
 #include "progress.h"
 #include "io/atomic_file.h"
 
@@ -25,6 +26,14 @@ static void defaults(cli_options *o)
     o->out = "out";
 }
 
+static void write_pair(FILE *file, double value, double error)
+{
+    char text[NUMBER_MOST];
+    fprintf(file, ",%s,%.3g", number_text(value, text), error);
+}
+
+/* Names of the columns are those of `stair evolve --csv`; where an index can be above 9 they are separated
+ * (entries.h). */
 static stair_status write_csv(const figure_job *job)
 {
     stair_context *context = job->request->context;
@@ -35,14 +44,17 @@ static stair_status write_csv(const figure_job *job)
     snprintf(path, sizeof path, "%s/staircase.csv", job->folder);
     STAIR_TRY(stair_atomic_open(context, path, true, &out));
     fprintf(out.file, "alpha");
-    for (int k = 1; k <= p; k++) fprintf(out.file, ",Q%d%d,Q%d%d_error", k, k, k, k);
+    const char *mark = p > 9 ? "_" : "";
+    for (int k = 1; k <= p; k++) fprintf(out.file, ",Q%d%s%d,Q%d%s%d_error", k, mark, k, k, mark, k);
     fprintf(out.file, ",bayes,bayes_error,plugin,plugin_error,weights\n");
     for (int i = 0; i < c->points; i++) {
-        fprintf(out.file, "%.17g", c->alpha[i]);
-        for (int k = 0; k < p; k++) fprintf(out.file, ",%.17g,%.3g", c->q[i * p + k], c->q_error[i * p + k]);
         const stair_errors *e = &c->errors[i];
-        fprintf(out.file, ",%.17g,%.3g,%.17g,%.3g,%.17g\n", e->bayes, e->bayes_error, e->plugin,
-                e->plugin_error, e->weights);
+        char text[NUMBER_MOST];
+        fputs(number_text(c->alpha[i], text), out.file);
+        for (int k = 0; k < p; k++) write_pair(out.file, c->q[i * p + k], c->q_error[i * p + k]);
+        write_pair(out.file, e->bayes, e->bayes_error);
+        write_pair(out.file, e->plugin, e->plugin_error);
+        fprintf(out.file, ",%s\n", number_text(e->weights, text));
     }
     return stair_atomic_commit(context, &out);
 }
@@ -170,6 +182,23 @@ static stair_status make(figure_job *job)
     return status;
 }
 
+/* The folder, and in it no figure that would be lost: before anything is computed. */
+static stair_status make_place(const figure_job *job)
+{
+    static const char *const extensions[] = {"csv", "png", "pdf"};
+    stair_context *context = job->request->context;
+    char path[4096];
+    if (mkdir(job->folder, 0777) != 0 && errno != EEXIST)
+        return stair_fail(context, STAIR_BAD_INPUT, "--out %s: %s", job->folder, strerror(errno));
+    for (size_t k = 0; k < sizeof extensions / sizeof *extensions && !job->request->options.force; k++) {
+        struct stat about;
+        snprintf(path, sizeof path, "%s/staircase.%s", job->folder, extensions[k]);
+        if (lstat(path, &about) == 0)
+            return stair_fail(context, STAIR_BAD_INPUT, "%s exists; pass --force to replace it", path);
+    }
+    return STAIR_OK;
+}
+
 static stair_status run(cli_request *request)
 {
     stair_context *context = request->context;
@@ -185,11 +214,10 @@ static stair_status run(cli_request *request)
         strpbrk(job.folder, "'\\\n") || strlen(job.folder) > 3000
             ? stair_fail(context, STAIR_BAD_INPUT, "--out: a folder without quotes or backslashes, please")
             : STAIR_OK;
-    if (status == STAIR_OK && mkdir(job.folder, 0777) != 0 && errno != EEXIST)
-        status = stair_fail(context, STAIR_BAD_INPUT, "--out %s: %s", job.folder, strerror(errno));
     if (status == STAIR_OK)
         status = stair_model_create(
             context, request->parse.count > 1 ? request->parse.words[1] : DEFAULT_MODEL, &job.model);
+    if (status == STAIR_OK) status = make_place(&job);
     if (status == STAIR_OK) {
         job.info = stair_model_describe(job.model);
         status = make(&job);
@@ -207,7 +235,9 @@ const cli_command command_figure = {
     .name = "figure",
     .words = "NAME|all [MODEL]",
     .summary = "Figures from fresh computation: png, pdf and csv in the folder --out",
-    .details = "staircase-curve: overlaps and errors against alpha, the steps marked.\n",
+    .details =
+        "staircase-curve: overlaps and errors against alpha, the steps marked, in staircase.png, .pdf and\n"
+        ".csv.  Files that are there already are kept unless --force is given.\n",
     .examples = "stair figure staircase-curve --out out\n",
     .options = names,
     .tables = tables,

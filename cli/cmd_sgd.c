@@ -1,53 +1,39 @@
 /* stair sgd: gradient descent on the teacher of a model, several seeds. */
+#include "columns.h"
 #include "progress.h"
-#include "report.h"
 #include "training.h"
 #include "stair_train.h"
-#include "core/limits.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { ALPHA, SEED, BATCHES, STEPS, EPOCH, TRAIN, TEST, COSINE, NORM, SETTLED, FIXED };
+enum { ALPHA, SEED, BATCHES, STEPS, EPOCH, TRAIN, TEST, COSINE, NORM, SETTLED, COLUMNS };
 
-static const char *const headings[STAIR_MAX_LAYERS] = {
-    "cos 1", "cos 2",  "cos 3",  "cos 4",  "cos 5",  "cos 6",  "cos 7",  "cos 8",
-    "cos 9", "cos 10", "cos 11", "cos 12", "cos 13", "cos 14", "cos 15", "cos 16"};
-
-static int fill_columns(int layers, cli_column *columns)
+static void fill_columns(int layers, cli_column *columns)
 {
-    columns[ALPHA] = (cli_column){.name = "alpha", .heading = "alpha", .where = IN_ALL};
-    columns[SEED] = (cli_column){.name = "seed", .heading = "seed", .kind = CELL_INT, .where = IN_ALL};
-    columns[BATCHES] =
-        (cli_column){.name = "batches", .heading = "batches", .kind = CELL_INT, .where = IN_ALL};
-    columns[STEPS] = (cli_column){.name = "steps", .kind = CELL_INT, .where = IN_DATA};
-    columns[EPOCH] =
-        (cli_column){.name = "epoch", .heading = "epoch", .where = IN_ALL, .digits = 2, .fixed = true};
-    columns[TRAIN] = (cli_column){
-        .name = "errors.train", .heading = "train error", .where = IN_ALL, .digits = 5, .fixed = true};
-    columns[TEST] = (cli_column){
-        .name = "errors.test", .heading = "test error", .where = IN_ALL, .digits = 5, .fixed = true};
-    columns[COSINE] = (cli_column){.name = "cosine", .where = IN_DATA, .rank = 1, .shape = {layers}};
-    columns[NORM] = (cli_column){.name = "norm", .where = IN_DATA, .rank = 1, .shape = {layers}};
-    columns[SETTLED] = (cli_column){.name = "settled", .where = IN_DATA, .rank = 1, .shape = {layers}};
-    for (int l = 0; l < layers; l++)
-        columns[FIXED + l] = (cli_column){
-            .name = headings[l], .heading = headings[l], .where = IN_TABLE, .digits = 4, .fixed = true};
-    return FIXED + layers;
+    columns[ALPHA] = column_given("alpha", "alpha");
+    columns[SEED] = column_int("seed", "seed");
+    columns[BATCHES] = column_int("batches", "batches");
+    columns[STEPS] = column_int("steps", NULL);
+    columns[EPOCH] = column_real("epoch", "epoch", 2);
+    columns[TRAIN] = column_real("errors.train", "train error", 5);
+    columns[TEST] = column_real("errors.test", "test error", 5);
+    columns[COSINE] = column_decimals(column_line("cosine", "", layers), 4);
+    columns[NORM] = column_line("norm", NULL, layers);
+    columns[SETTLED] = column_line("settled", NULL, layers);
 }
 
 static stair_status write_run(cli_report *report, double alpha, int layers, const stair_sgd_run *run)
 {
     for (int i = 0; i < run->count; i++) {
         const stair_sgd_record *h = &run->history[i];
-        cli_cell cells[FIXED + STAIR_MAX_LAYERS] = {
+        cli_cell cells[COLUMNS] = {
             [ALPHA] = {.real = alpha},           [SEED] = {.integer = (int64_t)run->seed},
             [BATCHES] = {.integer = h->batches}, [STEPS] = {.integer = h->steps},
             [EPOCH] = {.real = h->epoch},        [TRAIN] = {.real = h->train},
             [TEST] = {.real = h->test},          [COSINE] = {.array = h->cosine},
             [NORM] = {.array = h->norm},         [SETTLED] = {.array = run->settled},
         };
-        for (int l = 0; l < layers; l++) cells[FIXED + l].real = h->cosine[l];
         STAIR_TRY(report_row(report, cells));
     }
     for (int l = 0; l < layers; l++)
@@ -82,11 +68,11 @@ static stair_status run(cli_request *request)
     STAIR_TRY(stair_sgd_check(request->context, &how));
     if (count > 1 && how.checkpoint)
         return stair_fail(request->context, STAIR_BAD_INPUT, "--checkpoint goes with one --alpha");
-    cli_column columns[FIXED + STAIR_MAX_LAYERS];
-    int used = fill_columns(layers, columns);
+    cli_column columns[COLUMNS];
+    fill_columns(layers, columns);
     cli_report *report;
     cli_progress progress;
-    STAIR_TRY(report_open(request, columns, used, &report));
+    STAIR_TRY(report_open(request, columns, COLUMNS, &report));
     progress_start(&progress, request->context, o->quiet);
     stair_status status = STAIR_OK;
     for (size_t i = 0; i < count && status == STAIR_OK; i++) {

@@ -30,20 +30,22 @@ typedef struct {
     stair_step steps[MOST_STEPS];
 } staircase_row;
 
-static void fill_columns(const stair_model_info *info, bool grid, cli_column *columns)
+static void fill_columns(const cli_grid *grid, cli_column *columns)
 {
-    columns[MODEL] = column_model(grid);
+    int p = grid->most_indices;
+    columns[MODEL] = column_model(grid->models > 1);
     columns[KIND] = column_text("kind", "step", 8);
     columns[ALPHA] = column_real("alpha", "alpha", 8);
     columns[ERROR] = column_real("error", "error", 0);
-    columns[LEARNS] = column_ints("learns", info->layers > 1 ? "learns layer" : "learns index", 64);
+    columns[LEARNS] = column_ints("learns", grid->most_layers > 1 ? "learns layer" : "learns index", 64);
     columns[JUMP] = column_bool("jump", NULL);
     columns[EIGENVALUE] = column_real("eigenvalue", "eigenvalue", 0);
     columns[EIGENVALUE].digits = 6; /* significant */
     columns[EIGENVALUE_ERROR] = column_real("eigenvalue_error", NULL, 0);
-    columns[OVERLAP] = column_decimals(column_line("overlap", "|Q| before", info->indices), 4);
-    columns[OVERLAP_ERROR] = column_line("overlap_error", "its error", info->indices);
-    columns[DIRECTION] = column_line("direction", NULL, info->indices);
+    columns[OVERLAP] = column_with(column_diagonal("overlap", "Q", " before", p), 1);
+    columns[OVERLAP] = column_decimals(columns[OVERLAP], 4);
+    columns[OVERLAP_ERROR] = column_diagonal("overlap_error", "Q_error", "error", p);
+    columns[DIRECTION] = column_diagonal("direction", NULL, NULL, p);
 }
 
 static stair_status write_step(cli_report *report, const char *model, const stair_step *step)
@@ -87,11 +89,12 @@ static stair_status all(cli_request *request, cli_grid *grid, cli_report *report
 {
     for (size_t m = 0; m < grid->models; m++) {
         staircase_row *row = (staircase_row *)grid_row(grid, m);
-        progress_stage(progress, (double)m, 1, grid->models > 1 ? (double)grid->models : 0);
+        progress_stage(progress, (double)m, 0, grid->models > 1 ? (double)grid->models : 0);
         if (m >= grid->done) {
             STAIR_TRY(compute(request, grid, m));
             STAIR_TRY(grid_keep(grid));
         }
+        report_indices(report, grid->indices[m]);
         for (int k = 0; k < (int)row->count; k++) {
             const stair_step *step = &row->steps[k];
             STAIR_TRY(write_step(report, grid->specs[m], step));
@@ -133,14 +136,13 @@ static stair_status judge(const cli_request *request, const cli_grid *grid)
 
 static stair_status run(cli_request *request)
 {
-    stair_model_info info = stair_model_describe(request->model);
     cli_column columns[COLUMNS];
     cli_report *report;
     cli_progress progress;
     cli_grid grid;
     STAIR_TRY(stair_asymptotics_check(request->context, &request->options.asymptotics));
-    STAIR_TRY(grid_open(request, 1, (sizeof(staircase_row) + 7) / 8, &grid));
-    fill_columns(&info, grid.models > 1, columns);
+    STAIR_TRY(grid_open(request, 1, sizeof(staircase_row), 0, &grid));
+    fill_columns(&grid, columns);
     stair_status status = grid_report(&grid, columns, COLUMNS, &report);
     if (status == STAIR_OK) {
         progress_start(&progress, request->context, request->options.quiet);

@@ -1,9 +1,8 @@
 /* stair train: the attention classifier of questions: training, evaluation, prediction. */
+#include "columns.h"
 #include "progress.h"
-#include "report.h"
 #include "training.h"
 #include "stair_train.h"
-#include "core/limits.h"
 #include "io/npz.h"
 
 #include <math.h>
@@ -39,36 +38,22 @@ enum {
     NORM,
     SETTLED,
     TESTED,
-    FIXED
+    COLUMNS
 };
-static const char *const headings[STAIR_MAX_LAYERS] = {
-    "sim 1", "sim 2",  "sim 3",  "sim 4",  "sim 5",  "sim 6",  "sim 7",  "sim 8",
-    "sim 9", "sim 10", "sim 11", "sim 12", "sim 13", "sim 14", "sim 15", "sim 16"};
-
-static int fill_columns(int layers, cli_column *columns)
+static void fill_columns(int layers, cli_column *columns)
 {
-    const struct {
-        const char *name, *heading;
-    } reals[] = {{"train_loss", "train loss"},
-                 {"train_accuracy", "train acc"},
-                 {"validation_loss", "valid loss"},
-                 {"validation_accuracy", "valid acc"}};
-    const char *const arrays[] = {"similarity", "similarity_rank", "norm", "settled"};
-    columns[SEED] = (cli_column){.name = "seed", .heading = "seed", .kind = CELL_INT, .where = IN_ALL};
-    columns[STEP] = (cli_column){.name = "step", .kind = CELL_INT, .where = IN_DATA};
-    columns[EPOCH] =
-        (cli_column){.name = "epoch", .heading = "epoch", .where = IN_ALL, .digits = 2, .fixed = true};
-    for (int i = 0; i < 4; i++)
-        columns[TRAIN_LOSS + i] = (cli_column){
-            .name = reals[i].name, .heading = reals[i].heading, .where = IN_ALL, .digits = 4, .fixed = true};
-    for (int i = 0; i < 4; i++)
-        columns[SIMILARITY + i] =
-            (cli_column){.name = arrays[i], .where = IN_DATA, .rank = 1, .shape = {layers}};
-    columns[TESTED] = (cli_column){.name = "test_accuracy", .where = IN_DATA};
-    for (int l = 0; l < layers; l++)
-        columns[FIXED + l] = (cli_column){
-            .name = headings[l], .heading = headings[l], .where = IN_TABLE, .digits = 4, .fixed = true};
-    return FIXED + layers;
+    columns[SEED] = column_int("seed", "seed");
+    columns[STEP] = column_int("step", NULL);
+    columns[EPOCH] = column_real("epoch", "epoch", 2);
+    columns[TRAIN_LOSS] = column_real("train_loss", "train loss", 4);
+    columns[TRAIN] = column_real("train_accuracy", "train acc", 4);
+    columns[VALID_LOSS] = column_real("validation_loss", "valid loss", 4);
+    columns[VALID] = column_real("validation_accuracy", "valid acc", 4);
+    columns[SIMILARITY] = column_decimals(column_line("similarity", "", layers), 4);
+    columns[RANK] = column_line("similarity_rank", NULL, layers);
+    columns[NORM] = column_line("norm", NULL, layers);
+    columns[SETTLED] = column_line("settled", NULL, layers);
+    columns[TESTED] = column_real("test_accuracy", NULL, 0);
 }
 
 static stair_status write_run(cli_report *report, int layers, const stair_train_run *run)
@@ -78,7 +63,7 @@ static stair_status write_run(cli_report *report, int layers, const stair_train_
         int at = (int)s->epoch; /* the line of the epoch that ends here, if one does */
         bool ends = at >= 1 && at <= run->epochs && s->epoch == at;
         stair_train_epoch none = {0, NAN, NAN, NAN, NAN}, *e = ends ? &run->epoch[at - 1] : &none;
-        cli_cell cells[FIXED + STAIR_MAX_LAYERS] = {
+        cli_cell cells[COLUMNS] = {
             [SEED] = {.integer = (int64_t)run->seed},
             [STEP] = {.integer = s->step},
             [EPOCH] = {.real = s->epoch},
@@ -92,7 +77,6 @@ static stair_status write_run(cli_report *report, int layers, const stair_train_
             [SETTLED] = {.array = run->settled},
             [TESTED] = {.real = run->test_accuracy},
         };
-        for (int l = 0; l < layers; l++) cells[FIXED + l].real = s->similarity[l];
         STAIR_TRY(report_row(report, cells));
     }
     for (int l = 0; l < layers; l++)
@@ -217,7 +201,7 @@ static stair_status work(train_job *job)
     cli_options *o = &job->request->options;
     if (!o->weights) STAIR_TRY(training_checkpoint(job->request, &o->train.checkpoint));
     stair_train_options how = o->train;
-    cli_column columns[FIXED + STAIR_MAX_LAYERS];
+    cli_column columns[COLUMNS];
     cli_report *report;
     STAIR_TRY(load(job));
     STAIR_TRY(check(job, &how));
@@ -225,8 +209,10 @@ static stair_status work(train_job *job)
         STAIR_TRY(report_open(job->request, prediction_columns, 3, &report));
     else if (job->weights)
         STAIR_TRY(report_open(job->request, accuracy_columns, 3, &report));
-    else
-        STAIR_TRY(report_open(job->request, columns, fill_columns(how.layers, columns), &report));
+    else {
+        fill_columns(how.layers, columns);
+        STAIR_TRY(report_open(job->request, columns, COLUMNS, &report));
+    }
     stair_status status = job->weights ? STAIR_OK : train(job, &how);
     if (status == STAIR_OK && (job->asked || job->weights))
         status = write_predictions(job, job->weights ? job->weights : job->result->run[0].classifier, report);
@@ -267,9 +253,9 @@ const cli_command command_train = {
     .details =
         "One row for each snapshot of each run: losses and accuracies where an epoch ends, and for every\n"
         "layer the similarity of w^T w to its final value.  --save keeps the weights as NPZ; with\n"
-        "--weights they are not trained again but measured on --data, or used to --predict.  With --out FILE "
-        "the\n"
-        "state is kept in FILE.state.* until the results are written; --resume goes on from there.\n",
+        "--weights they are not trained again but measured on --data, or used to --predict.\n"
+        "With --out FILE the state is kept in FILE.state.* until the results are written; --resume goes on\n"
+        "from there.\n",
     .examples = "stair train --data data/questions.label --vocab data/vocab.txt --rate 1e-3 --epochs 20\n"
                 "stair train --data trec.label --vocab vocab.txt --seeds 4 --records 10 --out run.csv\n"
                 "stair train --weights w.npz --vocab vocab.txt --predict new.txt\n",

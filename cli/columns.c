@@ -42,25 +42,52 @@ cli_column column_bool(const char *name, const char *heading)
     return named(name, heading, CELL_BOOL);
 }
 
-cli_column column_line(const char *name, const char *heading, int n)
+cli_column column_given(const char *name, const char *heading)
 {
     cli_column column = named(name, heading, CELL_REAL);
-    column.rank = 1;
-    column.shape[0] = n;
+    column.given = true;
     return column;
+}
+
+static cli_column laid_out(const char *name, const char *heading, column_layout layout, int rank, int n)
+{
+    cli_column column = named(name, heading, CELL_REAL);
+    column.layout = layout;
+    column.rank = rank;
+    for (int i = 0; i < rank; i++) column.shape[i] = n;
+    return column;
+}
+
+cli_column column_array(const char *name, const char *heading, int n)
+{
+    return laid_out(name, heading, LAYOUT_ARRAY, 1, n);
+}
+
+cli_column column_line(const char *name, const char *heading, int n)
+{
+    return laid_out(name, heading, LAYOUT_LINE, 1, n);
 }
 
 cli_column column_square(const char *name, const char *heading, int p)
 {
-    cli_column column = named(name, heading, CELL_REAL);
-    column.rank = 2;
-    column.shape[0] = column.shape[1] = p;
+    return laid_out(name, heading, LAYOUT_SQUARE, 2, p);
+}
+
+cli_column column_symmetric(const char *name, const char *heading, int p)
+{
+    return laid_out(name, heading, LAYOUT_SYMMETRIC, 2, p);
+}
+
+cli_column column_diagonal(const char *name, const char *flat, const char *heading, int p)
+{
+    cli_column column = laid_out(name, heading, LAYOUT_DIAGONAL, 1, p);
+    column.flat = flat;
     return column;
 }
 
-cli_column column_in_table(cli_column column)
+cli_column column_with(cli_column column, int with)
 {
-    column.where = IN_TABLE;
+    column.with = with;
     return column;
 }
 
@@ -69,13 +96,6 @@ cli_column column_model(bool several)
     cli_column column = column_text("model", "model", 120);
     column.where = several ? IN_ALL : 0;
     return column;
-}
-
-cli_column column_overlap(int i)
-{
-    static const char *const names[COLUMN_MOST_SHOWN] = {"Q11", "Q22", "Q33", "Q44",
-                                                         "Q55", "Q66", "Q77", "Q88"};
-    return column_in_table(column_real(names[i], names[i], 5));
 }
 
 void columns_errors(cli_column *columns)

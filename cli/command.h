@@ -7,13 +7,16 @@
 
 #include "options.h"
 
+#include <time.h>
+
 typedef struct {
     stair_context *context;
     const struct cli_command *command;
     cli_options options;
     option_parse parse;
-    stair_model *model;    /* NULL where the command has none */
-    bool keeps_checkpoint; /* an interrupted run can be resumed */
+    stair_model *model;     /* NULL where the command has none */
+    const char *checkpoint; /* where states are kept: this file, or this name with .k behind it; or NULL */
+    time_t started;
     const char *const
         *unused; /* options without meaning for this request, ended by NULL: not echoed; or NULL */
 } cli_request;

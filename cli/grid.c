@@ -4,6 +4,7 @@
  * the request, the one before is kept).  Rows come back bit for bit, so a resumed run prints the same bytes.
  */
 #include "grid.h"
+#include "number.h"
 #include "spec.h"
 #include "io/checkpoint.h"
 #include "training.h"
@@ -47,17 +48,22 @@ static stair_status set_key(cli_grid *grid, const char *item)
         option_list list = {0};
         stair_status status = option_list_read(context, &number, equals + 1, &list);
         size_t used = 0;
+        char digits[NUMBER_MOST];
         text[0] = 0;
         for (size_t i = 0; status == STAIR_OK && i < list.count && used < sizeof text; i++)
-            used +=
-                (size_t)snprintf(text + used, sizeof text - used, "%s%.15g", i ? "," : "", list.values[i]);
+            used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", i ? "," : "",
+                                     number_text(list.values[i], digits));
         free(list.values);
         STAIR_TRY(status);
         if (used >= sizeof text)
             return stair_fail(context, STAIR_BAD_INPUT, "--set %s: too many values", key);
     } else if (snprintf(text, sizeof text, "%s", equals + 1) >= (int)sizeof text)
         return stair_fail(context, STAIR_BAD_INPUT, "--set %s: too many values", key);
-    for (char *word = strtok(text, ","); word; word = strtok(NULL, ",")) values[count++] = word;
+    for (char *word = text, *end; word; word = end) {
+        end = word + spec_item_length(word);
+        end = *end ? (*end = 0, end + 1) : NULL;
+        if (*word) values[count++] = word;
+    }
     if (!count) return stair_fail(context, STAIR_BAD_INPUT, "--set %s: no values", key);
     return multiply(grid, key, values, count);
 }
@@ -73,16 +79,16 @@ static stair_status make_models(cli_grid *grid)
     snprintf(grid->specs[0], SPEC_MOST, "%s", stair_model_spec(request->model));
     for (int i = 0; i < request->options.set.count; i++)
         STAIR_TRY(set_key(grid, request->options.set.items[i]));
-    int indices = stair_model_describe(request->model).indices;
+    grid->indices = calloc(grid->models, sizeof *grid->indices);
+    if (!grid->indices) return stair_fail(request->context, STAIR_NO_MEMORY, "out of memory");
     for (size_t m = 0; m < grid->models; m++) { /* refuse the last one before computing the first */
         stair_model *model;
         STAIR_TRY(stair_model_create(request->context, grid->specs[m], &model));
-        bool same = stair_model_describe(model).indices == indices;
+        stair_model_info info = stair_model_describe(model);
         stair_model_destroy(&model);
-        if (!same)
-            return stair_fail(request->context, STAIR_BAD_INPUT,
-                              "--set may not change the number of indices (%d): %.200s", indices,
-                              grid->specs[m]);
+        grid->indices[m] = info.indices;
+        if (info.indices > grid->most_indices) grid->most_indices = info.indices;
+        if (info.layers > grid->most_layers) grid->most_layers = info.layers;
     }
     return STAIR_OK;
 }
@@ -126,14 +132,16 @@ static stair_status resume(cli_grid *grid)
     return STAIR_OK;
 }
 
-stair_status grid_open(cli_request *request, size_t per_model, size_t row_size, cli_grid *grid)
+stair_status grid_open(cli_request *request, size_t per_model, size_t head, size_t matrices, cli_grid *grid)
 {
-    *grid = (cli_grid){.request = request, .row_size = row_size};
+    *grid = (cli_grid){.request = request};
     stair_status status = training_checkpoint(request, &request->options.checkpoint);
     if (status == STAIR_OK) status = make_models(grid);
     if (status == STAIR_OK) {
         grid->rows = per_model * grid->models;
-        grid->table = calloc(grid->rows ? grid->rows : 1, row_size * sizeof(double));
+        grid->row_size = (head + sizeof(double) - 1) / sizeof(double) +
+                         matrices * (size_t)(grid->most_indices * grid->most_indices);
+        grid->table = calloc(grid->rows ? grid->rows : 1, grid->row_size * sizeof(double));
         grid->fingerprint = fingerprint(grid);
         if (!grid->table) status = stair_fail(request->context, STAIR_NO_MEMORY, "out of memory");
     }
@@ -148,7 +156,7 @@ static cli_column key_column(const cli_grid *grid, const char *key)
     char value[SPEC_MOST];
     double number;
     bool numbers = true;
-    cli_column column = {.name = key, .heading = key, .key = key, .width = 1};
+    cli_column column = {.name = key, .heading = key, .key = key, .width = 1, .given = true};
     for (size_t m = 0; m < grid->models; m++) {
         spec_value(grid->specs[m], key, value);
         numbers &= stair_parse_double(value, &number);
@@ -228,6 +236,7 @@ void grid_close(cli_grid *grid, bool finished)
     for (size_t m = 0; grid->specs && m < grid->models; m++) free(grid->specs[m]);
     for (int k = 0; k < grid->keys; k++) free(grid->key[k]);
     free(grid->specs);
+    free(grid->indices);
     free(grid->columns);
     free(grid->table);
     *grid = (cli_grid){.request = grid->request};

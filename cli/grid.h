@@ -9,6 +9,8 @@ typedef struct {
     cli_request *request;
     char **specs; /* MODEL strings */
     size_t models;
+    int *indices; /* (models): P of each */
+    int most_indices, most_layers;
     size_t rows, row_size; /* points in all; doubles of one */
     double *table;         /* (rows, row_size) */
     size_t done;           /* rows that are complete */
@@ -18,8 +20,10 @@ typedef struct {
     cli_column *columns; /* of the report */
 } cli_grid;
 
-/* Models of the request and its --set; `per_model` points each.  Reads the checkpoint when resuming. */
-stair_status grid_open(cli_request *request, size_t per_model, size_t row_size, cli_grid *grid);
+/* Models of the request and its --set; `per_model` points each, of `head` bytes and `matrices` matrices (P,
+ * P) of doubles: room for the largest model's, behind each other as the model has them.  Reads the checkpoint
+ * when resuming. */
+stair_status grid_open(cli_request *request, size_t per_model, size_t head, size_t matrices, cli_grid *grid);
 /* Opens a report whose first column is the MODEL string.  With --set each key has a column of its own behind
  * it, which report_row fills in. */
 stair_status grid_report(cli_grid *grid, const cli_column *columns, int count, cli_report **report);

@@ -3,6 +3,9 @@
 
 #include <string.h>
 
+#define COLUMNS 100 /* of help, at most */
+#define INDENT  20
+
 static const char intro[] =
     "Stair tells how much data it takes to learn a sequence multi-index model or a deep\n"
     "attention network, layer by layer.\n";
@@ -16,12 +19,12 @@ static const struct {
     {"1", "failed: a check did not hold, or the machine did not play along"},
     {"2", "bad usage or bad input; nothing was written"},
     {"3", "did not reach the requested precision; results are printed with their errors"},
-    {"130, 143", "interrupted by SIGINT or SIGTERM; nothing was written"},
+    {"130, 143", "interrupted by SIGINT or SIGTERM; no results, and a checkpoint only where it says so"},
 };
 
-static const char environment_text[] = "STAIR_ISA=v2, v3 or v4: the best instruction set to use (SSE2, AVX2, "
-                                       "AVX-512).  Digits are the same on all\n"
-                                       "machines that run the same one.\n";
+static const char environment_text[] =
+    "STAIR_ISA=v2, v3 or v4: the best instruction set to use (SSE2, AVX2, AVX-512).\n"
+    "Digits are the same on all machines that run the same one.\n";
 
 void help_usage(FILE *file)
 {
@@ -49,17 +52,33 @@ void help_program(FILE *file)
     fputs("\nstair COMMAND --help gives the options of a command; stair man prints the manual page.\n", file);
 }
 
-/* " [default]" or nothing. */
-static void print_default(FILE *file, const option_entry *entry, const cli_options *defaults,
-                          const char *before, const char *after)
+/* What a default is called, or nothing. */
+static void default_text(const option_entry *entry, const cli_options *defaults, char *text, size_t size)
 {
-    char text[64];
-    option_to_text(entry, defaults, text, sizeof text);
-    if (entry->is->kind == STAIR_OPTION_FLAG) {
-        if (!strcmp(text, "yes"))
-            fprintf(file, "%son, --no-%s turns it off%s", before, entry->is->name, after);
-    } else if (*text)
-        fprintf(file, "%s%s%s", before, text, after);
+    option_to_text(entry, defaults, text, size);
+    if (entry->is->kind != STAIR_OPTION_FLAG) return;
+    if (!strcmp(text, "yes"))
+        snprintf(text, size, "on, --no-%s turns it off", entry->is->name);
+    else
+        *text = 0;
+}
+
+static void text_and_default(const option_entry *entry, const cli_options *defaults, char *text, size_t size)
+{
+    char value[96];
+    default_text(entry, defaults, value, sizeof value);
+    snprintf(text, size, *value ? "%s [%s]" : "%s", entry->is->text, value);
+}
+
+/* Words from column `at` on, in lines of at most COLUMNS characters. */
+static void print_wrapped(FILE *file, size_t at, const char *text)
+{
+    for (size_t length; *text; text += length + (text[length] == ' ')) {
+        length = strcspn(text, " ");
+        if (at + 1 + length > COLUMNS) at = (size_t)fprintf(file, "\n%*s", INDENT, "") - 1;
+        at += (size_t)fprintf(file, " %.*s", (int)length, text);
+    }
+    putc('\n', file);
 }
 
 void help_command(FILE *file, const cli_command *command)
@@ -73,11 +92,11 @@ void help_command(FILE *file, const cli_command *command)
     fputs("\noptions:\n", file);
     for (const char *const *name = command->options; *name; name++) {
         option_entry entry = option_of(&scope, *name);
-        char flag[48];
+        char flag[48], text[512];
         snprintf(flag, sizeof flag, "--%s %s", entry.is->name, entry.is->value ? entry.is->value : "");
-        fprintf(file, "  %-18s %s", flag, entry.is->text);
-        print_default(file, &entry, &defaults, " [", "]");
-        putc('\n', file);
+        fprintf(file, "  %-18s", flag);
+        text_and_default(&entry, &defaults, text, sizeof text);
+        print_wrapped(file, strlen(flag) > 18 ? strlen(flag) + 2 : 20, text);
     }
     fputs("\nexamples:\n", file);
     for (const char *line = command->examples; *line;) {
@@ -117,11 +136,13 @@ static void man_command(FILE *file, const cli_command *command)
     }
     for (const char *const *name = command->options; *name; name++) {
         option_entry entry = option_of(&scope, *name);
+        char value[96];
         fputs(".TP\n\\fB\\-\\-", file);
         roff(file, entry.is->name);
         fprintf(file, "\\fR \\fI%s\\fR\n", entry.is->value ? entry.is->value : "");
         roff(file, entry.is->text);
-        print_default(file, &entry, &defaults, "\n(default ", ")");
+        default_text(&entry, &defaults, value, sizeof value);
+        if (*value) fprintf(file, "\n(default %s)", value);
         putc('\n', file);
     }
     fputs(".PP\nExamples:\n.PP\n.nf\n", file);

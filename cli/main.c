@@ -3,6 +3,7 @@
 #include "command.h"
 #include "help.h"
 #include "progress.h"
+#include "training.h"
 #include "core/text.h"
 
 #include <errno.h>
@@ -97,7 +98,7 @@ static stair_status carry_out(cli_request *request, int argc, char **argv)
 
 static int run_command(const cli_command *command, int argc, char **argv)
 {
-    cli_request request = {.command = command};
+    cli_request request = {.command = command, .started = time(NULL)};
     if (stair_context_create(&request.context) != STAIR_OK) {
         complain("out of memory");
         return 1;
@@ -106,8 +107,8 @@ static int run_command(const cli_command *command, int argc, char **argv)
     stair_status status = carry_out(&request, argc, argv);
     int code = exit_code(status);
     if (was_interrupted(status))
-        complain(request.keeps_checkpoint ? "interrupted; --resume goes on from the checkpoint"
-                                          : "interrupted; nothing was written");
+        complain(training_kept(&request) ? "interrupted; --resume goes on from the checkpoint"
+                                         : "interrupted; nothing was written");
     else if (status != STAIR_OK)
         complain(stair_context_message(request.context));
     stair_model_destroy(&request.model);

@@ -1,4 +1,5 @@
 /* Option values: lists in, JSON and text out. */
+#include "number.h"
 #include "options.h"
 
 #include <float.h>
@@ -30,6 +31,9 @@ static stair_status append(stair_context *context, const stair_option *option, o
 static stair_status read_range(stair_context *context, const stair_option *option, const char *text,
                                const double part[3], option_list *list)
 {
+    char from[64], step[64];
+    snprintf(from, sizeof from, "%.*s", (int)strcspn(text, ":"), text);
+    snprintf(step, sizeof step, "%s", strrchr(text, ':') + 1);
     double steps = (part[1] - part[0]) / part[2];
     if (part[2] == 0 || !(steps >= 0)) return bad_list(context, option, text);
     steps = floor(steps * (1 + 4 * DBL_EPSILON) + 1e-9);
@@ -39,7 +43,7 @@ static stair_status read_range(stair_context *context, const stair_option *optio
     list->values = malloc(((size_t)steps + 1) * sizeof(double));
     if (!list->values) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
     for (size_t i = 0; i <= (size_t)steps; i++)
-        STAIR_TRY(append(context, option, list, part[0] + (double)i * part[2]));
+        STAIR_TRY(append(context, option, list, number_on_grid(from, step, (double[]){part[0], part[2]}, i)));
     return STAIR_OK;
 }
 
@@ -151,6 +155,7 @@ void option_to_text(const option_entry *entry, const void *target, char *text, s
     const option_list *list = (const option_list *)(options + entry->is->offset);
     const option_texts *texts = (const option_texts *)(options + entry->is->offset);
     size_t used = 0;
+    char digits[NUMBER_MOST];
     text[0] = 0;
     switch (option_many(entry)) {
     case OPTION_ONE:
@@ -158,7 +163,8 @@ void option_to_text(const option_entry *entry, const void *target, char *text, s
         return;
     case OPTION_LIST:
         for (size_t i = 0; i < list->count && used < size; i++)
-            used += (size_t)snprintf(text + used, size - used, "%s%.15g", i ? "," : "", list->values[i]);
+            used += (size_t)snprintf(text + used, size - used, "%s%s", i ? "," : "",
+                                     number_text(list->values[i], digits));
         return;
     case OPTION_TEXTS:
         for (int i = 0; i < texts->count && used < size; i++)

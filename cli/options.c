@@ -172,7 +172,7 @@ stair_status options_read(stair_context *context, option_parse *parse, int argc,
             STAIR_TRY(read_option(context, parse, argc, argv, &i, target));
         else if (!only_words && is_help(parse, argv[i]))
             STAIR_TRY(read_option(context, parse, 1, asked, &first, target));
-        else if (!only_words && argv[i][0] == '-')
+        else if (!only_words && argv[i][0] == '-' && argv[i][1]) /* - alone is standard input */
             return stair_fail(context, STAIR_BAD_INPUT, "unknown option %s; options start with two dashes",
                               argv[i]);
         else if (parse->count == parse->most)

@@ -61,7 +61,7 @@ typedef struct {
     const char *theory;
     int samples;                               /* of a trajectory */
     const char *data, *vocab, *test, *weights; /* train */
-    const char *predict, *save;
+    const char *predict, *save, *load;
 
     int threads;
     bool json, csv, force, quiet, help;

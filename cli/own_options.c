@@ -43,6 +43,9 @@ const cli_option own_options[] = {
     {.is = {OWN("save", PATH, save), .value = "FILE", .text = "keep posterior mean and covariance of W, NPZ",
             .how = true},
      .command = "amp"},
+    {.is = {OWN("load", PATH, load), .value = "FILE",
+            .text = "a posterior that --save kept: predict without a fit"},
+     .command = "amp"},
     {.is = {OWN("samples", INT, samples), .value = "N",
             .text = "samples behind a trajectory of state evolution", .low = 128, .high = 1 << 28},
      .command = "amp"},
@@ -62,7 +65,7 @@ const cli_option own_options[] = {
     {.is = {OWN("save", PATH, save), .value = "FILE", .text = "keep the trained weights, NPZ", .how = true}},
     /* how to run and report */
     {.is = {OWN("threads", INT, threads), .value = "N",
-            .text = "threads, 0 for all cores; results do not depend on it", .low = 0, .high = 4096,
+            .text = "threads, 0: all it may use; results do not depend on it", .low = 0, .high = 4096,
             .how = true}},
     {.is = {OWN("json", FLAG, json), .text = "JSON on standard output", .how = true}},
     {.is = {OWN("csv", FLAG, csv), .text = "CSV on standard output", .how = true}},

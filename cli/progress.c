@@ -1,13 +1,20 @@
-/* The progress callback doubles as the place where a signal is noticed: handlers only set a flag. */
+/* The time left comes from the recent speed, an average that forgets; where the job rests for a while, as
+ * when one step of many takes long, from the speed since the start.
+ *
+ * The progress callback doubles as the place where a signal is noticed: handlers only set a flag. */
 #include "progress.h"
 
+#include <math.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
 
-#define REFRESH 0.2 /* seconds */
+/* Seconds. */
+#define REFRESH  0.2
+#define SETTLING 2 /* before a time left is told */
+#define MEMORY   3 /* of the speed; a third of the time spent where that is longer */
 
 static volatile sig_atomic_t caught;
 
@@ -37,17 +44,39 @@ static double now(void)
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-static void print(const cli_progress *progress, double fraction, double spent)
+/* A fraction of the job that was done before this process began is no speed. */
+static void measure(cli_progress *progress, double fraction, double time)
 {
-    double left = fraction > 0 ? spent * (1 - fraction) / fraction : 0;
+    double passed = time - progress->printed, spent = time - progress->started;
+    double memory = fmax(MEMORY, spent / 3), weight = 1 - exp(-passed / memory);
+    double gain = fmax(0, fraction - progress->reached);
+    if (progress->ticked) {
+        progress->speed += weight * (gain / passed - progress->speed);
+        progress->seen += weight * (1 - progress->seen);
+    } else
+        progress->first = fraction;
+    progress->ticked = true;
+    progress->reached += gain; /* never backwards: a call inside a call counts from 0 again */
+}
+
+static void print(const cli_progress *progress, double spent)
+{
+    double recent = progress->seen > 0 ? progress->speed / progress->seen : 0;
+    double speed = fmax(recent, (progress->reached - progress->first) / spent);
+    double left = speed > 0 ? (1 - progress->reached) / speed : INFINITY;
+    char time[32] = "";
+    if (spent < SETTLING || left > 3600 * 1000)
+        snprintf(time, sizeof time, "%.0f s", spent);
+    else if (left < 120)
+        snprintf(time, sizeof time, "%.0f s left", left);
+    else if (left < 7200)
+        snprintf(time, sizeof time, "%.0f min left", left / 60);
+    else
+        snprintf(time, sizeof time, "%.0f h left", left / 3600);
     if (progress->total <= 0)
         fprintf(stderr, "\r\033[K%.0f s", spent);
-    else if (spent < 1 || fraction <= 0)
-        fprintf(stderr, "\r\033[K%3.0f%%", 100 * fraction);
-    else if (left < 120)
-        fprintf(stderr, "\r\033[K%3.0f%%  %.0f s left", 100 * fraction, left);
     else
-        fprintf(stderr, "\r\033[K%3.0f%%  %.0f min left", 100 * fraction, left / 60);
+        fprintf(stderr, "\r\033[K%3.0f%%  %s", floor(100 * progress->reached), time);
     fflush(stderr);
 }
 
@@ -55,11 +84,12 @@ static bool tick(void *user, double done, double total)
 {
     cli_progress *progress = user;
     if (progress->shown) {
-        double time = now(), part = total > 0 ? done / total : 0;
+        double time = now(), part = total > 0 ? fmin(1, done / total) : 0;
         if (time - progress->printed >= REFRESH) {
             double all = progress->total > 0 ? progress->total : 1;
+            measure(progress, fmin(1, (progress->before + part * progress->share) / all), time);
             progress->printed = time;
-            print(progress, (progress->before + part * progress->share) / all, time - progress->started);
+            print(progress, time - progress->started);
         }
     }
     return !caught;

@@ -8,9 +8,15 @@ typedef struct cli_progress {
     bool shown;                  /* standard error is a terminal and wants it */
     double before, share, total; /* of the whole job: done, in this library call, all; total 0: unknown */
     double started, printed;     /* seconds */
+    bool ticked;
+    double first;       /* fraction that was done when this process began */
+    double reached;     /* fraction of the job, which never falls */
+    double speed, seen; /* fraction a second, a sum of weights `seen` */
 } cli_progress;
 
 void progress_start(cli_progress *progress, stair_context *context, bool quiet);
+/* What the next library call is of the whole.  share 0: a call that cannot tell how far it is, because it
+ * goes round as often as it needs; then calls that ended are what is counted. */
 void progress_stage(cli_progress *progress, double before, double share, double total);
 /* A line above the progress, on a terminal only. */
 void progress_note(const cli_progress *progress, const char *format, ...)

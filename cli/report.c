@@ -1,5 +1,5 @@
 /* One report feeds up to two sinks: standard output, and the --out file. */
-#include "report.h"
+#include "entries.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -83,6 +83,11 @@ static const cli_cell *fill_in(cli_report *report, const cli_cell *cells)
     return report->cells;
 }
 
+void report_indices(cli_report *report, int indices)
+{
+    report->indices = indices;
+}
+
 stair_status report_row(cli_report *report, const cli_cell *cells)
 {
     const cli_cell *all = fill_in(report, cells);
@@ -107,8 +112,10 @@ stair_status report_close(cli_report **report, stair_status status)
     if (status == STAIR_OK || status == STAIR_NOT_CONVERGED)
         for (int i = 0; i < (*report)->sink_count && ended == STAIR_OK; i++)
             ended = (*report)->sinks[i].format->end(*report, &(*report)->sinks[i]);
-    for (int i = 0; i < (*report)->sink_count; i++)
+    for (int i = 0; i < (*report)->sink_count; i++) {
         if ((*report)->sinks[i].format) (*report)->sinks[i].format->discard(&(*report)->sinks[i]);
+        entries_free(&(*report)->sinks[i].entries);
+    }
     free((*report)->cells);
     free((*report)->values);
     free(*report);

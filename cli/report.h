@@ -13,18 +13,33 @@
 /* CELL_INTS: integers in a text, blanks between; an array in JSON.  CELL_JSON: a JSON text, for JSON only. */
 typedef enum { CELL_REAL, CELL_INT, CELL_TEXT, CELL_BOOL, CELL_INTS, CELL_JSON } cell_kind;
 
-/* Where a column appears; arrays appear in a table as their Frobenius norm. */
+/* Where a column appears. */
 enum { IN_TABLE = 1, IN_CSV = 2, IN_JSON = 4, IN_NPZ = 8, IN_DATA = IN_CSV | IN_JSON | IN_NPZ, IN_ALL = 15 };
+
+/* Arrays are arrays in JSON; elsewhere entries.h says what their entries are called.  In a table an array is
+ * its Frobenius norm, a line its entries, a matrix its diagonal.  Matrices are over the indices of a model,
+ * of which one row can have fewer than another (report_indices). */
+typedef enum {
+    LAYOUT_ARRAY,
+    LAYOUT_LINE,
+    LAYOUT_SQUARE,    /* (P, P) */
+    LAYOUT_SYMMETRIC, /* (P, P), its entries i <= j */
+    LAYOUT_DIAGONAL   /* (P): of a matrix */
+} column_layout;
 
 #define COLUMN_RANK 3
 typedef struct {
     const char *name;    /* JSON key ("a.b" nests), CSV column, NPZ array */
-    const char *heading; /* in a table */
+    const char *flat;    /* of which entries have their names, where that is not `name` */
+    const char *heading; /* in a table; of lines and matrices what follows the name of an entry */
     cell_kind kind;
     unsigned where;
-    int digits; /* significant, in a table; 0: as few as the number needs */
+    int digits; /* significant, in a table; 0: three at most */
     bool fixed; /* digits count decimals instead: the error is absolute */
+    bool given; /* no more digits than the number has, as a user gave it */
     int rank;   /* of one row's value: 0 is a scalar, else an array of reals */
+    column_layout layout;
+    int with; /* how many columns that follow stand beside each entry of a diagonal, in a table */
     int shape[COLUMN_RANK];
     int width;       /* CELL_TEXT: most characters in NPZ */
     const char *key; /* not NULL: value of this key of the MODEL string in the first column, filled in by
@@ -43,6 +58,8 @@ typedef struct cli_report cli_report;
 
 /* Refuses what cannot be written before anything is computed. */
 stair_status report_open(cli_request *request, const cli_column *columns, int count, cli_report **out);
+/* Indices of the models of the rows to come, where they are not those of the columns. */
+void report_indices(cli_report *report, int indices);
 /* cells: one for each column that is not filled in by itself */
 stair_status report_row(cli_report *report, const cli_cell *cells);
 /* A line under the table; other formats do not show it. */
@@ -51,6 +68,21 @@ void report_note(cli_report *report, const char *format, ...) __attribute__((for
 stair_status report_close(cli_report **report, stair_status status);
 
 /* ---- for the formats ------------------------------------------------------------------------ */
+
+#define ENTRY_NAME 80
+/* A place in a format that has numbers only (entries.h). */
+typedef struct {
+    int column;
+    bool whole;  /* all of a cell: a scalar, or an array where the format takes arrays */
+    int i, j;    /* of a matrix, from 0 */
+    int element; /* of any other array */
+    char name[ENTRY_NAME];
+} cli_entry;
+
+typedef struct {
+    cli_entry *items;
+    int count;
+} cli_entries;
 
 typedef struct cli_sink cli_sink;
 typedef struct {
@@ -66,6 +98,7 @@ struct cli_sink {
     const cli_format *format;
     FILE *file;       /* text formats write here */
     const char *path; /* NULL: standard output */
+    cli_entries entries;
     void *state;
 };
 
@@ -76,6 +109,7 @@ struct cli_report {
     cli_cell *cells;           /* (count): of one row, when some are filled in here */
     char (*values)[SPEC_MOST]; /* (count): texts of these */
     uint64_t rows;
+    int indices; /* of the present row's model; 0: as many as the columns have */
     cli_sink sinks[2];
     int sink_count;
     char notes[1024];
@@ -83,6 +117,7 @@ struct cli_report {
 
 extern const cli_format table_format, csv_format, json_format, npz_format;
 
-size_t column_size(const cli_column *column); /* numbers in one row's value */
+size_t column_size(const cli_column *column);    /* numbers in one row's value */
+bool column_is_matrix(const cli_column *column); /* over indices */
 
 #endif

@@ -1,4 +1,10 @@
-/* CSV (RFC 4180): a header, then a line per row; an array becomes one column per element. */
+/* CSV that numpy.genfromtxt, gnuplot and spreadsheets read as it is: a header, then a line per row; a cell
+ * per entry of an array (entries.h).
+ *
+ * No quotes: a comma inside a text becomes a semicolon, so that model strings stay one cell.  What a row does
+ * not have is empty; what is not a number is nan; true and false are 1 and 0. */
+#include "entries.h"
+#include "number.h"
 #include "text_sink.h"
 
 #include <inttypes.h>
@@ -6,56 +12,36 @@
 
 static void write_text(FILE *file, const char *text)
 {
-    if (!text) return;
-    if (!strpbrk(text, ",\"\r\n")) {
-        fputs(text, file);
-        return;
+    for (; text && *text; text++) {
+        unsigned char c = (unsigned char)*text;
+        putc(c == ',' ? ';' : c == '"' ? '\'' : c < ' ' || c == '#' || c == 127 ? ' ' : c, file);
     }
-    putc('"', file);
-    for (; *text; text++) {
-        if (*text == '"') putc('"', file);
-        putc(*text, file);
-    }
-    putc('"', file);
-}
-
-/* name, or name_0_1 for element (0, 1). */
-static void write_name(FILE *file, const cli_column *column, size_t element)
-{
-    int index[COLUMN_RANK];
-    for (int i = column->rank - 1; i >= 0; i--) {
-        index[i] = (int)(element % (size_t)column->shape[i]);
-        element /= (size_t)column->shape[i];
-    }
-    fputs(column->name, file);
-    for (int i = 0; i < column->rank; i++) fprintf(file, "_%d", index[i]);
 }
 
 static stair_status begin(cli_report *report, cli_sink *sink)
 {
     STAIR_TRY(text_sink_open(report, sink));
-    const char *comma = "";
-    for (int c = 0; c < report->count; c++) {
-        const cli_column *column = &report->columns[c];
-        if (!(column->where & IN_CSV)) continue;
-        for (size_t k = 0; k < column_size(column); k++, comma = ",") {
-            fputs(comma, sink->file);
-            write_name(sink->file, column, k);
-        }
-    }
+    STAIR_TRY(entries_of_csv(report, &sink->entries));
+    for (int k = 0; k < sink->entries.count; k++)
+        fprintf(sink->file, "%s%s", k ? "," : "", sink->entries.items[k].name);
     putc('\n', sink->file);
     return STAIR_OK;
 }
 
-static void write_cell(FILE *file, const cli_column *column, const cli_cell *value, size_t element)
+/* With a point: readers that guess types take a column of whole numbers for integers, which have no way to be
+ * missing.  What the user gave is written as it was given. */
+static void write_real(FILE *file, const cli_column *column, double value)
 {
-    if (column->rank) {
-        fprintf(file, "%.17g", value->array[element]);
-        return;
-    }
+    char text[NUMBER_MOST];
+    number_text(value, text);
+    fprintf(file, "%s%s", text, column->given || strpbrk(text, ".en") ? "" : ".0");
+}
+
+static void write_whole(FILE *file, const cli_column *column, const cli_cell *value)
+{
     switch (column->kind) {
     case CELL_REAL:
-        fprintf(file, "%.17g", value->real);
+        write_real(file, column, value->real);
         return;
     case CELL_INT:
         fprintf(file, "%" PRId64, value->integer);
@@ -66,21 +52,21 @@ static void write_cell(FILE *file, const cli_column *column, const cli_cell *val
         write_text(file, value->text);
         return;
     case CELL_BOOL:
-        fputs(value->truth ? "true" : "false", file);
+        putc(value->truth ? '1' : '0', file);
         return;
     }
 }
 
 static stair_status row(cli_report *report, cli_sink *sink, const cli_cell *cells)
 {
-    const char *comma = "";
-    for (int c = 0; c < report->count; c++) {
-        const cli_column *column = &report->columns[c];
-        if (!(column->where & IN_CSV)) continue;
-        for (size_t k = 0; k < column_size(column); k++, comma = ",") {
-            fputs(comma, sink->file);
-            write_cell(sink->file, column, &cells[c], k);
-        }
+    for (int k = 0; k < sink->entries.count; k++) {
+        const cli_entry *entry = &sink->entries.items[k];
+        double value;
+        if (k) putc(',', sink->file);
+        if (entry->whole)
+            write_whole(sink->file, &report->columns[entry->column], &cells[entry->column]);
+        else if (entry_value(report, entry, cells, &value))
+            write_real(sink->file, &report->columns[entry->column], value);
     }
     putc('\n', sink->file);
     return STAIR_OK;

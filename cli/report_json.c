@@ -1,14 +1,13 @@
 /* JSON: {"stair", "command", "model", "options": {...}, "results": [...]}, one line per result.
  *
- * The frame is written by hand around objects that jansson prints, because a million results do
+ * The frame is written by hand around one object a row, because a million results do
  * not fit in one tree.  Numbers that are not finite become null. */
+#include "json_text.h"
 #include "text_sink.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define STYLE (JSON_REAL_PRECISION(17) | JSON_ENSURE_ASCII)
 
 static json_t *real_to_json(double value)
 {
@@ -36,13 +35,16 @@ static json_t *frame(const cli_request *request)
 static stair_status print(cli_report *report, FILE *file, json_t *object, const char *before,
                           const char *after)
 {
-    char *text = object ? json_dumps(object, STYLE) : NULL;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *memory = object ? open_memstream(&text, &size) : NULL;
+    bool good = memory && json_write(memory, object);
+    if (memory) good = fclose(memory) == 0 && good;
     json_decref(object);
-    if (!text) return stair_fail(report->request->context, STAIR_NO_MEMORY, "out of memory");
-    text[strlen(text) - 1] = 0; /* the closing brace is part of `after` */
-    fprintf(file, "%s%s%s", before, text, after);
+    if (good) /* the closing brace is part of `after` */
+        fprintf(file, "%s%.*s%s", before, (int)size - 1, text, after);
     free(text);
-    return STAIR_OK;
+    return good ? STAIR_OK : stair_fail(report->request->context, STAIR_NO_MEMORY, "out of memory");
 }
 
 static stair_status begin(cli_report *report, cli_sink *sink)
@@ -79,9 +81,15 @@ static json_t *ints_to_json(const char *text)
     return array;
 }
 
-static json_t *cell_to_json(const cli_column *column, const cli_cell *value)
+/* indices: of the model of this row, or 0. */
+static json_t *cell_to_json(const cli_column *column, const cli_cell *value, int indices)
 {
-    if (column->rank) return array_to_json(value->array, column->shape, column->rank);
+    if (column->rank) {
+        int shape[COLUMN_RANK];
+        for (int i = 0; i < column->rank; i++)
+            shape[i] = indices && column_is_matrix(column) ? indices : column->shape[i];
+        return array_to_json(value->array, shape, column->rank);
+    }
     switch (column->kind) {
     case CELL_REAL:
         return real_to_json(value->real);
@@ -120,7 +128,8 @@ static stair_status row(cli_report *report, cli_sink *sink, const cli_cell *cell
     json_t *object = json_object();
     for (int c = 0; c < report->count; c++) {
         const cli_column *column = &report->columns[c];
-        if (!(column->where & IN_JSON) || set_nested(object, column->name, cell_to_json(column, &cells[c])))
+        if (!(column->where & IN_JSON) ||
+            set_nested(object, column->name, cell_to_json(column, &cells[c], report->indices)))
             continue;
         json_decref(object);
         return stair_fail(report->request->context, STAIR_NO_MEMORY, "out of memory");

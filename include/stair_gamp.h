@@ -91,6 +91,13 @@ stair_status stair_gamp_fit(stair_context *context, const stair_model *model,
                             const stair_gamp_options *options, const stair_gamp_data *data,
                             stair_gamp_result **result);
 
+/* A result of one run made of a posterior that is known already: weights (P, dim) and cov (P, P), symmetric,
+ * as they stand in stair_gamp_run, and the seed of the run they come from; for stair_gamp_predict, which then
+ * gives the same bytes as after the fit.  It has no history. */
+stair_status stair_gamp_result_from(stair_context *context, const stair_model *model, int dim,
+                                    const double *weights, const double *cov, uint64_t seed,
+                                    stair_gamp_result **result);
+
 /* Posterior-mean prediction of y at new x, and the posterior standard deviation of each entry; mean and
  * deviation (N, K) in plain outputs.  plugin (N, K), the output at the posterior mean, may be NULL. */
 stair_status stair_gamp_predict(stair_context *context, const stair_model *model, const stair_gamp_run *run,

@@ -49,6 +49,10 @@ stair_status stair_questions_check(stair_context *context, const stair_questions
 /* Empty lines, unknown labels and bytes that are not UTF-8 are BAD_INPUT, named by file and line. */
 stair_status stair_questions_load(stair_context *context, const stair_vocab *vocab, const char *path,
                                   const stair_questions_options *options, stair_questions **questions);
+/* The same from text in memory; `name` stands in messages where a file's name would. */
+stair_status stair_questions_parse(stair_context *context, const stair_vocab *vocab, const char *name,
+                                   const char *data, size_t size, const stair_questions_options *options,
+                                   stair_questions **questions);
 void stair_questions_destroy(stair_questions **questions);
 
 /* Removes the checkpoints of `runs` runs, once their results are safe. */

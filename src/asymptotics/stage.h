@@ -3,7 +3,9 @@
  *   stair_stage stage;
  *   stair_stage_begin(&stage, context);
  *   stair_stage_set(&stage, 0.3, 0.7);   what follows takes the whole from 0.3 to 1
- *   stair_stage_end(&stage); */
+ *   stair_stage_end(&stage);
+ *
+ * What is told never falls while `before` does not; share 0: what follows tells nothing but that it lives. */
 #ifndef STAIR_ASYMPTOTICS_STAGE_H
 #define STAIR_ASYMPTOTICS_STAGE_H
 
@@ -14,6 +16,7 @@ typedef struct {
     stair_progress *call; /* the caller's */
     void *user;
     double before, share;
+    double rounds, part; /* of the calls since stair_stage_set: whole ones, and the present one */
 } stair_stage;
 
 void stair_stage_begin(stair_stage *stage, stair_context *context);

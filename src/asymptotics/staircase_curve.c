@@ -17,7 +17,7 @@ static const struct {
     double steps_share;   /* of the progress */
     int most_between;     /* points between two steps */
 } tuning = {
-    .after_perfect = 1.15, .after_weak = 1.6, .crowded = 1.5, .steps_share = 0.3, .most_between = 100000};
+    .after_perfect = 1.15, .after_weak = 1.6, .crowded = 1.5, .steps_share = 0.4, .most_between = 100000};
 
 typedef struct {
     stair_context *context;

@@ -28,8 +28,8 @@ const char *stair_context_message(const stair_context *context)
 stair_status stair_context_set_threads(stair_context *context, int threads)
 {
     if (threads < 0 || threads > 4096)
-        return stair_fail(context, STAIR_BAD_INPUT, "threads must be between 0 (all cores) and 4096, not %d",
-                          threads);
+        return stair_fail(context, STAIR_BAD_INPUT,
+                          "threads must be between 0 (all it may use) and 4096, not %d", threads);
     context->threads = threads ? threads : stair_cores();
     return STAIR_OK;
 }

@@ -37,7 +37,7 @@
 #define STAIR_LARGEST_ARRAY ((uint64_t)1 << 34) /* bytes of one array of an NPZ, which is read whole */
 #define STAIR_LARGEST_AXIS  ((uint64_t)1 << 48) /* of an NPY: its products with a size do not overflow */
 #define STAIR_NPY_RANK      8                   /* dimensions of an array; the program writes at most 4 */
-#define STAIR_MOST_MEMBERS  32                  /* arrays of an NPZ: each is an open file while it grows */
+#define STAIR_MOST_MEMBERS  16384               /* arrays of an NPZ: an entry of a matrix (P, P) is one */
 
 /* ---- averages ---------------------------------------------------------------------------------- */
 

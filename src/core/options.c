@@ -269,10 +269,11 @@ void stair_option_get(const stair_option *option, const void *options, char *tex
     case STAIR_OPTION_UINT64:
         snprintf(text, size, "%" PRIu64, *(const uint64_t *)field);
         return;
-    case STAIR_OPTION_DOUBLE: /* 15 digits where they are enough: 0.1, not 0.10000000000000001 */
-        snprintf(text, size, "%.15g", *(const double *)field);
-        if (strtod(text, NULL) != *(const double *)field)
-            snprintf(text, size, "%.17g", *(const double *)field);
+    case STAIR_OPTION_DOUBLE: /* as few digits as read back: 0.1, not 0.10000000000000001 */
+        for (int digits = 15; digits <= 17; digits++) {
+            snprintf(text, size, "%.*g", digits, *(const double *)field);
+            if (strtod(text, NULL) == *(const double *)field) return;
+        }
         return;
     case STAIR_OPTION_TEXT:
     case STAIR_OPTION_PATH:

@@ -5,10 +5,12 @@
  * dimensions. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/parallel.h"
 #include "core/qmc.h"
 #include "core/rng.h"
+#include "core/matrix.h"
 #include "core/spectral.h"
 #include "gamp/run.h"
 
@@ -69,6 +71,46 @@ stair_status stair_gamp_fit(stair_context *context, const stair_model *model,
     stair_status status = stair_gamp_run_one(context, model, options, &problem, 0, 1, fingerprint, run);
     if (status != STAIR_OK) stair_gamp_result_destroy(result);
     return status;
+}
+
+static stair_status check_posterior(stair_context *context, int p, int dim, const double *weights,
+                                    const double *cov)
+{
+    double values[STAIR_MAX_INDICES], vectors[STAIR_SQUARE];
+    for (size_t i = 0; i < (size_t)p * (size_t)dim; i++)
+        if (!isfinite(weights[i]))
+            return stair_fail(context, STAIR_BAD_INPUT, "weights: entry %zu is not a finite number", i);
+    for (int i = 0; i < p * p; i++)
+        if (!isfinite(cov[i]) || cov[i] != cov[i % p * p + i / p])
+            return stair_fail(context, STAIR_BAD_INPUT, "cov must be finite and symmetric");
+    stair_matrix_eigen(p, cov, values, vectors);
+    for (int i = 0; i < p; i++)
+        if (values[i] < -1e-9)
+            return stair_fail(context, STAIR_BAD_INPUT, "cov has the eigenvalue %.3g: no covariance",
+                              values[i]);
+    return STAIR_OK;
+}
+
+stair_status stair_gamp_result_from(stair_context *context, const stair_model *model, int dim,
+                                    const double *weights, const double *cov, uint64_t seed,
+                                    stair_gamp_result **result)
+{
+    *result = NULL;
+    size_t p = (size_t)model->info.indices;
+    STAIR_TRY(check_data(context, &(stair_gamp_data){.dim = dim}));
+    STAIR_TRY(check_posterior(context, (int)p, dim, weights, cov));
+    STAIR_TRY(stair_gamp_result_create(context, model, 1, dim, 0, result));
+    stair_gamp_run *run = (*result)->run;
+    run->seed = seed;
+    run->weights = malloc(p * (size_t)dim * sizeof(double));
+    run->cov = malloc(p * p * sizeof(double));
+    if (!run->weights || !run->cov) {
+        stair_gamp_result_destroy(result);
+        return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+    }
+    memcpy(run->weights, weights, p * (size_t)dim * sizeof(double));
+    memcpy(run->cov, cov, p * p * sizeof(double));
+    return STAIR_OK;
 }
 
 typedef struct {

@@ -26,7 +26,7 @@ static const stair_option options[] = {
      .below = true},
     {ROW("damping", DOUBLE, damping), .value = "X", .text = "share of the old estimate in the new one",
      .low = 0, .high = 1, .below = true},
-    {ROW("adaptive", FLAG, adaptive), .text = "more damping where self-overlap and variance disagree"},
+    {ROW("adaptive", FLAG, adaptive), .text = "more damping where overlap and variance differ"},
     {ROW("max-iterations", INT, max_iterations), .value = "N", .text = "most iterations", .low = 0,
      .high = 1e9},
     {ROW("tolerance", DOUBLE, tolerance), .value = "X", .text = "relative change of W at which to stop",

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "asymptotics/stage.h"
 #include "core/clock.h"
 #include "core/matrix.h"
 #include "core/text.h"
@@ -320,7 +321,11 @@ stair_status stair_gamp(stair_context *context, const stair_model *model, const 
         stair_gamp_run *run = &(*result)->run[k];
         run->seed = options->seed + (uint64_t)k;
         run->alpha = options->alpha;
+        stair_stage stage; /* drawing is no progress: the run counts its iterations */
+        stair_stage_begin(&stage, context);
+        stair_stage_set(&stage, (double)k / options->seeds, 0);
         status = stair_gamp_problem_draw(context, model, options, run->seed, &problem);
+        stair_stage_end(&stage);
         if (status != STAIR_OK) break;
         status = stair_gamp_run_one(context, model, options, &problem, (size_t)k, options->seeds, fingerprint,
                                     run);

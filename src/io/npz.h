@@ -1,7 +1,8 @@
 /* NPZ archives: ZIP files of NPY arrays.
  *
- * Written as a stream: each member grows in a scratch file of its own, and the archive (stored, 64-bit where
- * needed) is put together and put in place at the end.  Read, stored or deflated, an array at a time. */
+ * Written as a stream: each member grows in memory, then in a scratch file of its own, and the archive
+ * (stored, 64-bit where needed) is put together and put in place at the end.  Read, stored or deflated, an
+ * array at a time. */
 #ifndef STAIR_IO_NPZ_H
 #define STAIR_IO_NPZ_H
 

@@ -1,5 +1,5 @@
 /* NPZ is a ZIP of NPY files.  The archive is libzip's business; the header of each array goes through
- * the same parser as files of their own; its elements may be f8, f4, i8, i4 or u1, little-endian. */
+ * the same parser as files of their own; its elements may be f8, f4, i8, i4, u8 or u1, little-endian. */
 #include "io/npz.h"
 
 #include <errno.h>
@@ -80,6 +80,7 @@ static bool element(const stair_npy_header *header, const unsigned char *at, dou
 {
     float single;
     int64_t wide;
+    uint64_t natural;
     int32_t narrow;
     if (header->kind == 'f' && header->size == 8)
         memcpy(value, at, 8);
@@ -89,6 +90,8 @@ static bool element(const stair_npy_header *header, const unsigned char *at, dou
         memcpy(&wide, at, 8), *value = (double)wide;
     else if (header->kind == 'i' && header->size == 4)
         memcpy(&narrow, at, 4), *value = narrow;
+    else if (header->kind == 'u' && header->size == 8)
+        memcpy(&natural, at, 8), *value = (double)natural;
     else if (header->kind == 'u' && header->size == 1)
         *value = *at;
     else

@@ -11,6 +11,7 @@
 #include <string.h>
 
 enum { DOS_DATE = 0x0021 }; /* 1980-01-01, the first there is */
+enum { HELD = 1 << 16 };    /* bytes of a member in memory, before it gets a scratch file */
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "arrays are written as they lie in memory");
 
@@ -21,15 +22,17 @@ typedef struct {
     int rank;
     uint64_t tail[STAIR_NPY_RANK], rows, size, offset;
     uint32_t crc;
-    FILE *part;
+    unsigned char *held; /* rows, while they are few: (HELD) */
+    size_t held_bytes;
+    FILE *part; /* header and rows, once they are not; or NULL */
 } member;
 
 struct stair_npz {
     stair_atomic_file out;
     uint64_t zip64_from;
     uint32_t crc_table[256];
-    int count;
-    member members[STAIR_MOST_MEMBERS];
+    int count, room;
+    member *members; /* (room) */
 };
 
 static void crc_table_fill(uint32_t table[256])
@@ -54,8 +57,11 @@ stair_status stair_npz_create(stair_context *context, const char *path, bool ove
 void stair_npz_destroy(stair_npz **npz)
 {
     if (!*npz) return;
-    for (int i = 0; i < (*npz)->count; i++)
+    for (int i = 0; i < (*npz)->count; i++) {
         if ((*npz)->members[i].part) fclose((*npz)->members[i].part);
+        free((*npz)->members[i].held);
+    }
+    free((*npz)->members);
     if ((*npz)->out.path) stair_atomic_discard(&(*npz)->out);
     free(*npz);
     *npz = NULL;
@@ -77,19 +83,48 @@ stair_status stair_npz_add(stair_context *context, stair_npz *npz, const char *n
     if (npz->count == STAIR_MOST_MEMBERS || rank > STAIR_NPY_RANK ||
         strlen(name) > sizeof npz->members[0].name - 5)
         return stair_fail(context, STAIR_UNSUPPORTED, "%s: no room for array %s", npz->out.path, name);
+    if (npz->count == npz->room) {
+        int room = npz->room ? 2 * npz->room : 16;
+        member *members = realloc(npz->members, (size_t)room * sizeof *members);
+        if (!members) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+        npz->members = members;
+        npz->room = room;
+    }
     member *m = &npz->members[npz->count];
     *m = (member){.rank = rank, .row_bytes = size};
     snprintf(m->name, sizeof m->name, "%s.npy", name);
     snprintf(m->descr, sizeof m->descr, "%s", descr);
     for (int i = 0; i < rank - 1; i++) m->row_bytes *= m->tail[i] = tail[i];
-    STAIR_TRY(stair_scratch_open(context, npz->out.path, &m->part));
     *number = npz->count++;
-    return stair_npy_header_write(context, m->part, m->descr, 0, m->rank, m->tail);
+    return STAIR_OK;
+}
+
+/* From memory to a scratch file: there are fewer of these than arrays. */
+static stair_status spill(stair_context *context, stair_npz *npz, member *m)
+{
+    if (m->part) return STAIR_OK;
+    STAIR_TRY(stair_scratch_open(context, npz->out.path, &m->part));
+    STAIR_TRY(stair_npy_header_write(context, m->part, m->descr, 0, m->rank, m->tail));
+    if (m->held_bytes && fwrite(m->held, 1, m->held_bytes, m->part) != m->held_bytes)
+        return write_failed(context, npz);
+    free(m->held);
+    m->held = NULL;
+    m->held_bytes = 0;
+    return STAIR_OK;
 }
 
 stair_status stair_npz_append(stair_context *context, stair_npz *npz, int number, const void *rows, size_t n)
 {
     member *m = &npz->members[number];
+    if (!m->part && m->row_bytes && n <= (HELD - m->held_bytes) / m->row_bytes) {
+        if (!m->held) m->held = malloc(HELD);
+        if (!m->held) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+        memcpy(m->held + m->held_bytes, rows, n * m->row_bytes);
+        m->held_bytes += n * m->row_bytes;
+        m->rows += n;
+        return STAIR_OK;
+    }
+    STAIR_TRY(spill(context, npz, m));
     m->rows += n;
     if (m->row_bytes && fwrite(rows, m->row_bytes, n, m->part) != n) return write_failed(context, npz);
     return STAIR_OK;
@@ -225,6 +260,7 @@ stair_status stair_npz_commit(stair_context *context, stair_npz *npz)
     FILE *file = npz->out.file;
     for (int i = 0; i < npz->count; i++) {
         member *m = &npz->members[i];
+        STAIR_TRY(spill(context, npz, m));
         STAIR_TRY(stair_npy_header_write(context, m->part, m->descr, m->rows, m->rank, m->tail));
         if (!store_member(npz, m)) return write_failed(context, npz);
         fclose(m->part); /* frees its disk space as early as possible */

@@ -49,6 +49,32 @@ stair_status stair_text_read(stair_context *context, const char *path, stair_tex
     return status;
 }
 
+stair_status stair_text_read_stream(stair_context *context, const char *name, FILE *file, stair_text *text)
+{
+    *text = (stair_text){0};
+    for (size_t got = 1; got > 0;) {
+        if (text->capacity - text->size < 2) {
+            size_t capacity = text->capacity ? 2 * text->capacity : 65536;
+            char *data = capacity > 2 * STAIR_LARGEST_TEXT ? NULL : realloc(text->data, capacity);
+            if (!data) {
+                stair_text_free(text);
+                return stair_fail(context, STAIR_NO_MEMORY, "%s: out of memory, or more than 2 GiB", name);
+            }
+            text->data = data;
+            text->capacity = capacity;
+        }
+        got = fread(text->data + text->size, 1, text->capacity - text->size - 1, file);
+        text->size += got;
+    }
+    if (ferror(file)) {
+        int reason = errno;
+        stair_text_free(text);
+        return stair_fail(context, STAIR_FAILED, "%s: %s", name, strerror(reason));
+    }
+    text->data[text->size] = '\0';
+    return STAIR_OK;
+}
+
 bool stair_text_line(const stair_text *text, size_t *offset, stair_line *line)
 {
     if (*offset == 0) {

@@ -4,6 +4,8 @@
 
 #include "core/context.h"
 
+#include <stdio.h>
+
 typedef struct {
     char *data;
     size_t size, capacity;
@@ -13,6 +15,9 @@ void stair_text_free(stair_text *text);
 
 /* The whole of a regular file, NUL-terminated; size without the NUL. */
 stair_status stair_text_read(stair_context *context, const char *path, stair_text *text);
+
+/* What is left of an open file of any kind, a pipe or a terminal too; `name` is for messages. */
+stair_status stair_text_read_stream(stair_context *context, const char *name, FILE *file, stair_text *text);
 
 /* One line of a text file. */
 typedef struct {

@@ -116,26 +116,54 @@ static stair_status fill(stair_context *context, const stair_vocab *vocab, const
     return STAIR_OK;
 }
 
+static stair_status read_text(stair_context *context, const stair_vocab *vocab, const char *path,
+                              const stair_questions_options *options, stair_text *text,
+                              stair_questions **questions)
+{
+    class_list classes;
+    STAIR_TRY(read_classes(context, options->classes, &classes));
+    stair_questions *q = calloc(1, sizeof *q);
+    if (!q) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+    q->longest = options->longest;
+    q->classes = classes.count;
+    stair_status status = fill(context, vocab, path, &classes, text, q);
+    *questions = q;
+    if (status != STAIR_OK) stair_questions_destroy(questions);
+    return status;
+}
+
+/* Options are refused before a file is read. */
+static stair_status check_options(stair_context *context, const stair_questions_options *options)
+{
+    class_list classes;
+    STAIR_TRY(read_classes(context, options->classes, &classes));
+    return stair_questions_check(context, options);
+}
+
 stair_status stair_questions_load(stair_context *context, const stair_vocab *vocab, const char *path,
                                   const stair_questions_options *options, stair_questions **questions)
 {
-    *questions = NULL;
-    class_list classes;
-    STAIR_TRY(read_classes(context, options->classes, &classes));
-    STAIR_TRY(stair_questions_check(context, options));
     stair_text text;
+    *questions = NULL;
+    STAIR_TRY(check_options(context, options));
     STAIR_TRY(stair_text_read(context, path, &text));
-    stair_questions *q = calloc(1, sizeof *q);
-    if (!q) {
-        stair_text_free(&text);
-        return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
-    }
-    q->longest = options->longest;
-    q->classes = classes.count;
-    stair_status status = fill(context, vocab, path, &classes, &text, q);
+    stair_status status = read_text(context, vocab, path, options, &text, questions);
     stair_text_free(&text);
-    *questions = q;
-    if (status != STAIR_OK) stair_questions_destroy(questions);
+    return status;
+}
+
+stair_status stair_questions_parse(stair_context *context, const stair_vocab *vocab, const char *name,
+                                   const char *data, size_t size, const stair_questions_options *options,
+                                   stair_questions **questions)
+{
+    *questions = NULL;
+    STAIR_TRY(check_options(context, options));
+    stair_text text = {.data = malloc(size + 1), .size = size, .capacity = size + 1};
+    if (!text.data) return stair_fail(context, STAIR_NO_MEMORY, "%s: out of memory", name);
+    memcpy(text.data, data, size);
+    text.data[size] = 0;
+    stair_status status = read_text(context, vocab, name, options, &text, questions);
+    stair_text_free(&text);
     return status;
 }
 

@@ -10,7 +10,7 @@ expect 'iterations that were asked for: history' 0 'iterations' "$STAIR" amp $MO
 expect 'iterations that were asked for: trajectory' 0 'iterations' "$STAIR" amp $MODEL --dim 120 --alpha 0.4 --max-iterations 3 --theory trajectory --samples 128
 expect 'summary beside theory' 3 'M11 +error +theory +z' "$STAIR" amp $MODEL --dim 120 --alpha 0.4 --seeds 3 --summary
 expect 'means beside theory' 3 'M11 over 3 runs: 0[.0-9]+ [+]- 0[.0-9]+; fixed point of state evolution: 0[.0-9]+ [+]- ' "$STAIR" amp $MODEL --dim 120 --alpha 0.4 --seeds 3 --max-iterations 5
-expect 'history' 0 'iteration +Bayes' "$STAIR" amp $MODEL $small --history
+expect 'history' 0 'iteration +Q11 +cosine1 +Bayes' "$STAIR" amp $MODEL $small --history
 expect 'diverged is exit 3' 3 'diverged' "$STAIR" amp $MODEL --dim 200 --alpha 0.4 --start-overlap 0.3 --variant no-onsager --theory none --no-adaptive
 refuse 'history and summary' 'both want the rows' "$STAIR" amp $MODEL --history --summary
 refuse 'unknown variant' 'did you mean' "$STAIR" amp $MODEL --variant gmap
@@ -20,7 +20,7 @@ refuse 'negative alpha' 'alpha' "$STAIR" amp $MODEL --alpha=-1
 refuse 'alpha is not a number' 'alpha' "$STAIR" amp $MODEL --alpha nan
 refuse 'empty list' 'alpha' "$STAIR" amp $MODEL --alpha ''
 refuse 'resume without a place' 'resume needs' "$STAIR" amp $MODEL --resume
-refuse 'predict without data' 'goes with --data' "$STAIR" amp $MODEL --predict x.npy
+refuse 'predict without data' 'goes with --data or --load' "$STAIR" amp $MODEL --predict x.npy
 refuse 'one posterior to save' 'one --alpha, one seed' "$STAIR" amp $MODEL --seeds 2 --save w.npz
 refuse 'bp in large dimension' 'variant bp' "$STAIR" amp $MODEL --dim 100000 --variant bp
 refuse 'singular mixing' 'skip' "$STAIR" amp attention:layers=2,skip=-1
@@ -111,6 +111,36 @@ y = np.exp(j) / np.exp(j).sum(2, keepdims=True)
 assert np.abs(p["mean"].reshape(5, 2, 2) - y).max() < 1e-3 and p["deviation"].max() < 1e-3
 END
 pass 'posterior and prediction recover the teacher'
+
+# What --save kept predicts to the same bytes, with the seed of the fit unless another is given.
+"$STAIR" amp $MODEL --load x8.npz --predict amp_new.npy --out loaded.npz >loaded.txt || fail 'load'
+expect 'predictions after a fit' 0 'deviation' $(fit amp_x8.npy amp_logits.npy) --logits --predict amp_new.npy --out fitted.npz --seed 3
+cmp -s fitted.npz loaded.npz || fail 'a loaded posterior predicts the same bytes'
+grep -q -- '--seed 3' loaded.txt || fail 'the seed of the fit' "$(head -1 loaded.txt)"
+"$STAIR" amp $MODEL --load x8.npz --predict amp_new.npy --seed 4 --json >other.json && "$STAIR" amp $MODEL --load x8.npz --predict amp_new.npy --json >same.json || fail 'another seed'
+$PYTHON -c '
+import json
+a, b = (json.load(open(f))["results"] for f in ("other.json", "same.json"))
+assert a != b and a[0]["plugin"] == b[0]["plugin"]' || fail 'another seed shifts the lattice'
+pass 'a loaded posterior predicts the same bytes'
+$PYTHON - <<'END'
+import numpy as np
+good = dict(np.load("x8.npz"))
+for name, part in dict(nan=dict(weights=good["weights"] * np.nan), cut=dict(cov=np.eye(2)), minus=dict(cov=-np.eye(1)), seedless={}).items():
+    arrays = {**good, **part}
+    if name == "seedless": del arrays["seed"]
+    np.savez(f"bad_{name}.npz", **arrays)
+END
+refuse 'load: another model' 'posterior of another model' "$STAIR" amp attention:layers=1,prenoise=0.1 --load x8.npz --predict amp_new.npy
+refuse 'load: a model of other indices' 'weights of attention:layers=2.* need shape .2, D., not .1, 30.' "$STAIR" amp attention:layers=2 --load x8.npz --predict amp_new.npy
+refuse 'load: samples of another dimension' 'need shape .n, 2, 30.' "$STAIR" amp $MODEL --load x8.npz --predict amp_new_dim.npy
+refuse 'load: nothing to predict' 'load goes with --predict' "$STAIR" amp $MODEL --load x8.npz
+refuse 'load: an option of a fit' 'damping is for a fit' "$STAIR" amp $MODEL --load x8.npz --predict amp_new.npy --damping 0.1
+refuse 'load: not a number' 'finite' "$STAIR" amp $MODEL --load bad_nan.npz --predict amp_new.npy
+refuse 'load: shape of cov' 'cov of .* need shape .1, 1., not .2, 2.' "$STAIR" amp $MODEL --load bad_cut.npz --predict amp_new.npy
+refuse 'load: no covariance' 'no covariance' "$STAIR" amp $MODEL --load bad_minus.npz --predict amp_new.npy
+refuse 'load: no seed' "no array 'seed'" "$STAIR" amp $MODEL --load bad_seedless.npz --predict amp_new.npy
+refuse 'load: no file' 'absent.npz: No such file' "$STAIR" amp $MODEL --load absent.npz --predict amp_new.npy
 
 while IFS=$'\t' read -r file role pattern; do
     case $role in

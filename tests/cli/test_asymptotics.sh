@@ -92,7 +92,6 @@ pass "kill -9 and --resume give the same bytes"
 refuse "negative alpha" 'alpha' "$STAIR" evolve $MODEL --alpha -1
 refuse "no alpha" 'needs --alpha' "$STAIR" evolve $MODEL
 refuse "unknown key in --set" 'no key' "$STAIR" threshold $MODEL --set skipp=1,2
-refuse "a grid that changes the indices" 'number of indices' "$STAIR" threshold $MODEL --set layers=1,2
 refuse "precision out of range" 'precision' "$STAIR" threshold $MODEL --precision 0.9
 refuse "unknown figure" 'did you mean staircase-curve' "$STAIR" figure stair-curve
 finish

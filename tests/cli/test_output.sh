@@ -23,7 +23,7 @@ for name, shape in dict(logz=(40,), g=(40, 2, 2), dg=(40, 4, 4), error=(40,), no
     assert r[name].shape == shape, (name, r[name].shape)
     assert np.array_equal(np.array([x[name] for x in j["results"]]), r[name]), name
 c = list(csv.DictReader(open("r.csv")))
-assert [float(x["dg_3_1"]) for x in c] == list(r["dg"][:, 3, 1]) and [int(x["sample"]) for x in c] == list(range(40))
+assert [float(x["dg42"]) for x in c] == list(r["dg"][:, 3, 1]) and [int(x["sample"]) for x in c] == list(range(40))
 for name in "logits", "omega", "cov":
     np.save(name + ".npy", r[name])
 np.save("y.npy", np.exp(r["logits"]))

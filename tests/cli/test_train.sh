@@ -28,6 +28,15 @@ refuse "token twice" "twice.vocab:6: 'a' stands already on line 5" "$STAIR" toke
 refuse "hole in the vocabulary" 'hole.vocab:2: empty line' "$STAIR" tokenize --vocab hole.vocab "$DATA"
 refuse "FIFO" 'pipe: not a regular file' "$STAIR" tokenize --vocab "$VOCAB" pipe
 refuse "folder" 'folder: not a regular file' "$STAIR" tokenize --vocab "$VOCAB" folder
+"$STAIR" tokenize --vocab "$VOCAB" "$DATA" >ids || fail "tokenize"
+"$STAIR" tokenize --vocab "$VOCAB" <"$DATA" | cmp -s - ids || fail "standard input, no FILE"
+cat "$DATA" | "$STAIR" tokenize --vocab "$VOCAB" - | cmp -s - ids || fail "standard input, -"
+for _ in $(seq 40); do cat "$DATA"; done >much # beyond one buffer
+"$STAIR" tokenize --vocab "$VOCAB" much >ids && "$STAIR" tokenize --vocab "$VOCAB" - <much | cmp -s - ids || fail "much on standard input"
+pass "standard input is tokenized as a file is"
+refuse "nothing on standard input" 'standard input: no questions' "$STAIR" tokenize --vocab "$VOCAB" -
+refuse "no vocabulary" 'needs a vocabulary' "$STAIR" tokenize -
+refuse "standard input: encoding" 'standard input:2: byte 10' bash -c "\"$STAIR\" tokenize --vocab \"$VOCAB\" - <latin.label"
 refuse "tokenize: encoding" 'latin.label:2: byte 10' "$STAIR" tokenize --vocab "$VOCAB" latin.label
 refuse "nothing to do" 'needs --data and --vocab' "$STAIR" train
 refuse "weights that are none" 'questions.label: not an NPZ' "$STAIR" train --weights "$DATA" --vocab "$VOCAB" --predict "$DATA"

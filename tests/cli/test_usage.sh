@@ -5,11 +5,12 @@ MODEL=attention:layers=2
 expect 'no arguments: usage, exit 2' 2 '^usage: stair COMMAND' "$STAIR"
 expect '--help' 0 '^commands:' "$STAIR" --help
 expect '--version' 0 '^stair [0-9]+\.[0-9]+\.[0-9]+$' "$STAIR" --version
-for command in models channel diagnose bench man; do
+for command in $("$STAIR" --help | sed -n '/^commands:/,/^$/s/^  \([a-z]*\) .*/\1/p'); do
     expect "$command --help has examples" 0 '^examples:' "$STAIR" $command --help
     "$STAIR" $command --help >long
     expect "$command -h is the same" 0 '^examples:' "$STAIR" $command -h
     cmp -s stdout long || fail "$command -h is --help"
+    [ "$(wc -L <long)" -le 100 ] || fail "$command --help fits in 100 columns" "$(awk 'length > 100' long)"
     expect "--help lists $command" 0 "^  $command " "$STAIR" --help
 done
 expect 'the man page' 0 '^\.TH STAIR 1' "$STAIR" man
@@ -44,6 +45,15 @@ has tokenize longest 32
 expect 'the way of averaging is echoed' 0 '"method": "auto"' "$STAIR" threshold attention:layers=1 --precision 0.1 --json
 expect 'models lists attention' 0 '^attention ' "$STAIR" models
 expect 'models MODEL: canonical' 0 '^# stair models attention:layers=3' "$STAIR" models attention:layers=3
+expect 'models: formulas' 0 '^square: y_m = Z_m' "$STAIR" models
+expect 'models MODEL: formula' 0 '^formula +attention .*softmax' "$STAIR" models attention
+expect 'models MODEL: example' 0 '^example .*stair threshold square:' "$STAIR" models square
+expect 'a key with its value and default' 0 '^key +skip +0.15 +1 ' "$STAIR" models attention:skip=0.15
+eval "$("$STAIR" models square | sed -n 's/^example.*- *stair/"$STAIR"/p') --precision 0.1" >stdout || fail 'the example of a model runs'
+pass 'the example of a model runs'
+expect 'the echo names what differs from defaults' 0 '^# stair channel attention:skip=0.5,prenoise=0.1 --points' "$STAIR" channel attention:prenoise=0.1,skip=0.5,layers=2 --points 1
+expect 'the echo of defaults' 0 '^# stair channel square --points' "$STAIR" channel square --points 1
+expect 'threads' 0 '^  --threads N +threads, 0: all it may use' "$STAIR" channel --help
 expect 'models MODEL: P' 0 '^size +P +3 ' "$STAIR" models attention:layers=3
 
 refuse 'unknown command' 'unknown command .chanel.; did you mean channel' "$STAIR" chanel
@@ -84,4 +94,22 @@ refuse 'control characters stay on one line' 'unknown model' "$STAIR" channel "$
 expect 'integers may be written 1e1' 0 '^ +9 ' "$STAIR" channel attention:layers=1 --points 1e1
 expect 'full standard output is an error' 1 'standard output' bash -c "\"$STAIR\" --help >/dev/full"
 expect 'full standard output is an error for results' 1 'standard output' bash -c "\"$STAIR\" models >/dev/full"
+
+# Numbers as they are typed.
+expect 'a range in the echo' 0 '[-]-alpha 0.1,0.15,0.2,0.25,0.3 ' "$STAIR" evolve attention:layers=1 --alpha 0.1:0.3:0.05 --from uninformed --precision 0.1
+expect 'a range in a table' 0 '^ 0.15  uninformed' "$STAIR" evolve attention:layers=1 --alpha 0.1:0.3:0.05 --from uninformed --precision 0.1
+expect 'a range in JSON' 0 '"alpha": .0.1, 0.15, 0.2, 0.25, 0.3.,' "$STAIR" evolve attention:layers=1 --alpha 0.1:0.3:0.05 --from uninformed --precision 0.1 --json
+grep -q '^{.*"alpha": 0.15, ' stdout || fail 'results in JSON: 0.15' "$(cat stdout)"
+expect 'a range of a model key' 0 'skip=0.15,' "$STAIR" threshold attention:layers=2 --set skip=0.1:0.2:0.05 --steps 1 --precision 0.1 --json
+
+# Figures are not lost.
+"$STAIR" figure staircase-curve square --precision 0.1 --out figure --quiet >/dev/null || fail 'figure'
+for extension in csv png pdf; do
+    mkdir "f_$extension" && echo old >"f_$extension/staircase.$extension"
+    refuse "figure keeps $extension" "f_$extension/staircase.$extension exists; pass --force" "$STAIR" figure staircase-curve square --out "f_$extension"
+    [ "$(ls f_$extension)" = "staircase.$extension" ] && [ "$(cat f_$extension/*)" = old ] || fail "figure keeps $extension" "$(ls f_$extension)"
+done
+expect 'figure --force' 0 'Written' "$STAIR" figure staircase-curve square --precision 0.1 --out f_csv --force
+cmp -s f_csv/staircase.csv figure/staircase.csv || fail 'figure --force replaces'
+refuse 'figure of no model leaves no folder' 'unknown model' "$STAIR" figure staircase-curve squaer --out nothing
 finish

@@ -108,6 +108,41 @@ static void what_is_not_committed_leaves_no_trace(void **state)
     assert_int_equal(files_in(folder), 0);
 }
 
+/* More arrays than a process may have files open; one of them outgrows memory. */
+static void many_arrays(void **state)
+{
+    (void)state;
+    enum { COUNT = 2000 };
+    stair_npz *npz;
+    stair_archive *archive;
+    stair_npy_header header;
+    double *values;
+    int number;
+    char name[16];
+    assert_int_equal(stair_npz_create(context, other, true, &npz), STAIR_OK);
+    for (int k = 0; k < COUNT; k++) {
+        snprintf(name, sizeof name, "Q%d", k);
+        assert_int_equal(stair_npz_add(context, npz, name, "<f8", 8, 1, NULL, &number), STAIR_OK);
+        assert_int_equal(number, k);
+    }
+    for (int i = 0; i < 20000; i++) {
+        double value = i + 0.5;
+        for (int k = 0; k < (i < 2 ? COUNT : 1); k++)
+            assert_int_equal(stair_npz_append(context, npz, k, &value, 1), STAIR_OK);
+    }
+    assert_int_equal(stair_npz_commit(context, npz), STAIR_OK);
+    stair_npz_destroy(&npz);
+    assert_int_equal(stair_archive_open(context, other, &archive), STAIR_OK);
+    for (int k = 0; k < COUNT; k += COUNT - 1) {
+        snprintf(name, sizeof name, "Q%d", k);
+        assert_int_equal(stair_archive_array(context, archive, other, name, &header, &values), STAIR_OK);
+        assert_int_equal(header.count, k ? 2 : 20000);
+        for (uint64_t i = 0; i < header.count; i++) assert_true(values[i] == (double)i + 0.5);
+        free(values);
+    }
+    stair_archive_close(&archive);
+}
+
 static void an_existing_file_is_kept(void **state)
 {
     (void)state;
@@ -125,6 +160,7 @@ int main(void)
         cmocka_unit_test(archives_read_back),
         cmocka_unit_test(equal_arrays_give_equal_bytes),
         cmocka_unit_test(what_is_not_committed_leaves_no_trace),
+        cmocka_unit_test(many_arrays),
         cmocka_unit_test(an_existing_file_is_kept),
     };
     return cmocka_run_group_tests(tests, open_folder, close_folder);
