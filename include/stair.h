@@ -54,6 +54,7 @@ int stair_context_threads(const stair_context *context);
 /* Where heavy work runs: "cpu", or "auto" for the best device there is.  A new context has "cpu". */
 stair_status stair_context_set_device(stair_context *context, const char *name);
 const char *stair_context_device(const stair_context *context);
+const char *stair_device_name(int number); /* that there are: "auto" first, NULL past the last */
 void stair_context_set_progress(stair_context *context, stair_progress *call, void *user);
 
 /* Hot loops are compiled for several instruction sets: v2 (SSE2), v3 (AVX2), v4 (AVX-512).  Digits are the
