@@ -6,8 +6,8 @@
 
 #include <string.h>
 
-#define MOST_ROWS      64
-#define DEFAULT_POINTS 256
+#define MOST_ROWS      64  /* of a benchmark */
+#define DEFAULT_POINTS 256 /* posteriors of each row of the channel */
 
 static void defaults(cli_options *o)
 {

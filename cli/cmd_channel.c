@@ -7,9 +7,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define BLOCK_SAMPLES 8192
-#define BLOCK_BYTES   (32 << 20)
-#define SHOWN_POINTS  16
+#define BLOCK_SAMPLES 8192       /* most that are evaluated at a time, */
+#define BLOCK_BYTES   (32 << 20) /* and most that their results take */
+#define SHOWN_POINTS  16         /* random points where none are asked for */
 
 enum { SAMPLE, LOGZ, G, DG, ERROR, NODES, METHOD, LABELS, OMEGA, COV, COLUMNS };
 

@@ -2,7 +2,7 @@
 #include "progress.h"
 #include "report.h"
 
-#define MOST_ROWS 64
+#define MOST_IDENTITIES 64 /* identities */
 
 static const cli_column columns[] = {
     {.name = "identity", .heading = "identity", .kind = CELL_TEXT, .where = IN_ALL, .width = 96},
@@ -19,14 +19,14 @@ enum { COLUMNS = sizeof columns / sizeof *columns };
 static stair_status diagnose(cli_request *request, cli_report *report, int *verdicts)
 {
     const stair_diagnose_options *how = &request->options.diagnose;
-    stair_identity rows[MOST_ROWS];
+    stair_identity rows[MOST_IDENTITIES];
     int count = 0;
     cli_progress progress;
     progress_start(&progress, request->context, request->options.quiet);
     progress_stage(&progress, 0, 1, 1);
     stair_status status = stair_diagnose_check(request->context, how);
     if (status == STAIR_OK)
-        status = stair_diagnose(request->context, request->model, how, MOST_ROWS, rows, &count);
+        status = stair_diagnose(request->context, request->model, how, MOST_IDENTITIES, rows, &count);
     progress_finish(&progress);
     STAIR_TRY(status);
     for (int i = 0; i < count; i++) {

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_STEPS 32
+#define MOST_STEPS 32 /* of one staircase: more than indices there are */
 enum {
     MODEL,
     KIND,

@@ -44,6 +44,6 @@ option_scope command_scope(const cli_command *command);
 void command_defaults(const cli_command *command, cli_options *options);
 
 /* Options of every command that prints results. */
-#define COMMON_OPTIONS "seed", "threads", "json", "csv", "out", "force", "quiet", "help"
+#define COMMON_OPTIONS "seed", "threads", "device", "json", "csv", "out", "force", "quiet", "help"
 
 #endif

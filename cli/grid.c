@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_MODELS 100000
+#define MOST_MODELS 100000 /* of one grid */
 
 static stair_status multiply(cli_grid *grid, const char *key, char **values, size_t count)
 {

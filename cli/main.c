@@ -92,6 +92,7 @@ static stair_status carry_out(cli_request *request, int argc, char **argv)
         return STAIR_OK;
     }
     STAIR_TRY(stair_context_set_threads(context, request->options.threads));
+    if (request->options.device) STAIR_TRY(stair_context_set_device(context, request->options.device));
     STAIR_TRY(open_model(request));
     return command->run(request);
 }

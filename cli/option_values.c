@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LONGEST_LIST 1000000
+#define LONGEST_LIST 1000000 /* values */
 
 static stair_status bad_list(stair_context *context, const stair_option *option, const char *text)
 {

@@ -17,7 +17,7 @@ typedef struct {
     size_t count;
 } option_list;
 
-#define OPTION_MOST_TEXTS 32
+#define OPTION_MOST_TEXTS 32 /* times that an option may be given */
 typedef struct {
     const char *items[OPTION_MOST_TEXTS];
     int count;
@@ -64,6 +64,7 @@ typedef struct {
     const char *predict, *save, *load;
 
     int threads;
+    const char *device;
     bool json, csv, force, quiet, help;
     const char *out;
 } cli_options;

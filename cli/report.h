@@ -27,7 +27,7 @@ typedef enum {
     LAYOUT_DIAGONAL   /* (P): of a matrix */
 } column_layout;
 
-#define COLUMN_RANK 3
+#define COLUMN_RANK 3 /* axes of an array in one cell */
 typedef struct {
     const char *name;    /* JSON key ("a.b" nests), CSV column, NPZ array */
     const char *flat;    /* of which entries have their names, where that is not `name` */
@@ -69,7 +69,7 @@ stair_status report_close(cli_report **report, stair_status status);
 
 /* ---- for the formats ------------------------------------------------------------------------ */
 
-#define ENTRY_NAME 80
+#define ENTRY_NAME 80 /* bytes of the name of one entry of an array */
 /* A place in a format that has numbers only (entries.h). */
 typedef struct {
     int column;

@@ -54,6 +54,7 @@ int stair_context_threads(const stair_context *context);
 /* Where heavy work runs: "cpu", or "auto" for the best device there is.  A new context has "cpu". */
 stair_status stair_context_set_device(stair_context *context, const char *name);
 const char *stair_context_device(const stair_context *context);
+const char *stair_device_name(int number); /* that there are: "auto" first, NULL past the last */
 void stair_context_set_progress(stair_context *context, stair_progress *call, void *user);
 
 /* Hot loops are compiled for several instruction sets: v2 (SSE2), v3 (AVX2), v4 (AVX-512).  Digits are the
@@ -93,6 +94,20 @@ typedef struct {
     const char *key, *value, *text; /* name, default, meaning */
 } stair_model_key;
 const stair_model_key *stair_model_keys(int i, int key);
+
+/* A model of your own: y = g(Z) + noise.  Every rule of the library that takes noise on y serves it. */
+typedef struct {
+    const char *name;             /* letters, digits, - and _; copied.  Checkpoints know g by it */
+    int tokens, indices, outputs; /* M, P and K */
+    double noise;                 /* variance of the Gaussian noise on each output, above 0 */
+    double prenoise;              /* variance of Gaussian noise on Z, or 0 */
+    /* y (K) = g(z), z (P, M); called from several threads at once, and the same z must give the same y. */
+    void (*function)(void *user, const double *z, double *y);
+    /* gradient (P, M) of sum_k cotangent_k y_k; NULL: by differences, to about nine digits. */
+    void (*gradient)(void *user, const double *z, const double *cotangent, double *gradient);
+    void *user; /* handed to both; has to outlive the model */
+} stair_link;
+stair_status stair_model_from_link(stair_context *context, const stair_link *link, stair_model **model);
 
 /* labels (n, K) = g(Z), Z (n, P, M), without noise.  Log labels where the model carries logs. */
 stair_status stair_model_forward(stair_context *context, const stair_model *model, size_t n, const double *z,

@@ -3,7 +3,7 @@
 
 STAIR_BUILD_PACKAGES="gcc libc6-dev cmake ninja-build pkg-config libsleef-dev
   libjansson-dev libzip-dev libutf8proc-dev libcmocka-dev gnuplot-nox"
-STAIR_TEST_PACKAGES="librandom123-dev clang clang-format python3 python3-numpy"
+STAIR_TEST_PACKAGES="g++ librandom123-dev clang clang-format python3 python3-numpy"
 STAIR_LONG_PACKAGES="valgrind"
 
 stair_missing() { # PACKAGE...: those that are not installed

@@ -85,6 +85,7 @@ plant 'a pass that trusts itself too soon'      src/channel/passes.c 's|return a
 plant 'a ridge of 1e-3 on V'                    src/channel/moments.c 's|? 0 : prenoise);|? 0 : prenoise + 1e-3);|' "$closed"
 plant 'a branch of the +- fibre lost'           src/model/attention_fibre.c 's|fibre->mirrored = rank % 2;|fibre->mirrored = false;|' "$closed"
 plant 'signs of a finite fibre lost'            src/channel/exact.c '/^static stair_rule_result evaluate/,/^}/s|f->chart < f->fibre.charts|f->chart < 1|' 'test_model_square square:tokens=2'
+plant 'differences of a link to one side'       src/model/link.c 's|below = z\[i\] - step|below = z[i]|' test_model_link
 plant 'a line that ends where one side does'    src/channel/lattice.c 's|dim == 1 ? tuning.on_line : tuning.quiet|tuning.quiet|' 'test_model_square noise_leaves_a_shoulder'
 plant 'g without V^-1'                          src/channel/moments.c 's|unwhiten(f, mean, out->g);|for (int i = 0; i < size; i++) out->g[i] = mean[i];|' "$closed"
 plant 'a formula from the farther of two points' src/model/two_points.c 's|dot < 0 ? -1 : 1|dot < 0 ? 1 : -1|' "$closed"

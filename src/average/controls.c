@@ -10,8 +10,9 @@
 static const struct {
     double least_spread; /* of a control, relative to the terms it is the difference of: less is rounding,
                             also of slopes */
+    double noise;        /* times that of the posteriors: what a combination has to vary by, relative */
     double least_value;  /* eigenvalues of the correlations below are combinations that do not vary */
-} tuning = {.least_spread = 1e-6, .least_value = 1e-8};
+} tuning = {.least_spread = 1e-6, .noise = 3, .least_value = 1e-8};
 
 /* Doubles that one replicate has: total, sum, size, cross. */
 static size_t group_size(const stair_controls *c)
@@ -104,9 +105,10 @@ static void solve(stair_controls *c, int without)
         for (int t = 0; t < n; t++) right[i * n + t] = covariance(&s, i, t) * scale[i];
     }
     stair_matrix_eigen(k, matrix, values, vectors);
+    double least = fmax(tuning.least_value, tuning.noise * tuning.noise * c->noise * c->noise);
     memset(c->coefficient, 0, sizeof(double) * (size_t)(k * n));
     for (int e = 0; e < k; e++) {
-        if (!(values[e] > tuning.least_value)) continue;
+        if (!(values[e] > least)) continue;
         for (int t = 0; t < n; t++) {
             double along = 0;
             for (int i = 0; i < k; i++) along += vectors[i * k + e] * right[i * n + t];

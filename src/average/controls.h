@@ -9,6 +9,8 @@
 
 typedef struct {
     int targets, controls, replicates;
+    double noise;  /* relative, of the posteriors behind the controls: combinations that vary by less are its
+                      own */
     double *total; /* (replicates): samples */
     double *sum;   /* (replicates, targets + controls) */
     double

@@ -385,6 +385,8 @@ static void finish(sample_job *job)
 {
     stair_average *out = job->out;
     int all = job->controls.targets + job->controls.controls;
+    double samples = (double)job->effort->points * out->replicates;
+    job->controls.noise = out->inner /= samples;
     for (int r = 0; r < out->replicates; r++) {
         double *sum = job->sums + (size_t)r * (size_t)all;
         for (int k = 0; k < all; k++) sum[k] /= (double)job->effort->points;
@@ -396,8 +398,6 @@ static void finish(sample_job *job)
         for (int r = 0; r < out->replicates; r++)
             out->mean[k] += out->sample[r * out->count + k] / out->replicates;
     }
-    double samples = (double)job->effort->points * out->replicates;
-    out->inner /= samples;
     out->bias = bias_left(job);
     out->logz_bias = stair_bias_left((job->corrected[job->p + 1] - job->whole[job->p + 1]) / samples);
 }

@@ -32,6 +32,13 @@ stair_status stair_context_set_device(stair_context *context, const char *name)
     return stair_fail(context, STAIR_BAD_INPUT, "device must be one of %s, not '%.40s'", listed, name);
 }
 
+const char *stair_device_name(int number)
+{
+    int count = 0;
+    while (stair_backends[count]) count++;
+    return number == 0 ? "auto" : number > 0 && number <= count ? stair_backends[number - 1]->name : NULL;
+}
+
 const char *stair_context_device(const stair_context *context)
 {
     return context->backend ? context->backend->name : stair_backend_cpu.name;

@@ -19,11 +19,11 @@
 
 #ifndef LANES
 #if defined(__AVX512F__)
-#define LANES 8
+#define LANES 8 /* doubles in 512 bits */
 #elif defined(__AVX2__)
-#define LANES 4
+#define LANES 4 /* in 256 */
 #else
-#define LANES 2
+#define LANES 2 /* in 128, which every x86-64 has */
 #endif
 #endif
 typedef double lanes __attribute__((vector_size(8 * LANES)));

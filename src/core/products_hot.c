@@ -24,7 +24,7 @@ void STAIR_HOT(stair_products_flush_f8)(size_t count, double *part, bool add, do
 
 #define REAL    float
 #define VECTOR  floats
-#define WIDTH   (2 * LANES)
+#define WIDTH   (2 * LANES) /* a float has half the bits of a double */
 #define TOTAL   floats_sum
 #define NAME(x) x##_f4
 #include "core/products_body.h"

@@ -10,7 +10,7 @@ typedef void *stair_thread_body(void *argument);
 #ifdef STAIR_SERIAL
 
 typedef char stair_thread, stair_lock;
-#define STAIR_LOCK_FREE 0
+#define STAIR_LOCK_FREE 0 /* what a lock starts as: it is never taken */
 
 static inline bool stair_thread_start(stair_thread *thread, stair_thread_body *body, void *argument)
 {

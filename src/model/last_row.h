@@ -8,7 +8,7 @@
 
 #include "model/structure.h"
 
-#define STAIR_LAST_TOKENS 4
+#define STAIR_LAST_TOKENS 4 /* M, at most */
 #define STAIR_LAST_ROWS   8 /* hidden ones */
 #define STAIR_LAST_ROOM                                                                                      \
     ((STAIR_LAST_ROWS + 1) * STAIR_LAST_TOKENS * STAIR_BLOCK) /* Z of a block of nodes                       \

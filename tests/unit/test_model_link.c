@@ -1,0 +1,217 @@
+/* Models of the caller's through the public header: y = g(Z) + noise, held against square:noise=..., which is
+ * the same link written in the library; test_asymptotics_link.c does that for
+ * thresholds. */
+#include "channel_case.h"
+
+#define NOISE 0.5
+#define SPEC  "square:tokens=2,noise=0.5"
+
+static void squares(void *user, const double *z, double *y)
+{
+    int tokens = *(const int *)user;
+    for (int m = 0; m < tokens; m++) y[m] = z[m] * z[m];
+}
+
+static void squares_gradient(void *user, const double *z, const double *cotangent, double *gradient)
+{
+    int tokens = *(const int *)user;
+    for (int m = 0; m < tokens; m++) gradient[m] = 2 * z[m] * cotangent[m];
+}
+
+static int tokens_of[3] = {0, 1, 2}; /* what `user` points to */
+
+static stair_link square_link(int tokens)
+{
+    return (stair_link){.name = "my-squares",
+                        .tokens = tokens,
+                        .indices = 1,
+                        .outputs = tokens,
+                        .noise = NOISE,
+                        .function = squares,
+                        .user = &tokens_of[tokens]};
+}
+
+static channel_case open_link(const stair_link *link, size_t n)
+{
+    stair_context *context;
+    stair_model *model;
+    assert_int_equal(stair_context_create(&context), STAIR_OK);
+    stair_context_set_threads(context, 1);
+    if (stair_model_from_link(context, link, &model) != STAIR_OK)
+        fail_msg("%s", stair_context_message(context));
+    return channel_case_of(context, model, n);
+}
+
+static void describes_itself(void **state)
+{
+    stair_link link = square_link(2);
+    char name[] = "my-squares";
+    link.name = name;
+    link.prenoise = 0.25;
+    (void)state;
+    channel_case c = open_link(&link, 1);
+    memset(name, 'x', sizeof name - 1); /* a copy is kept */
+    assert_string_equal(c.info.name, "my-squares");
+    assert_string_equal(stair_model_spec(c.model),
+                        "link:my-squares,tokens=2,indices=1,outputs=2,noise=0.5,prenoise=0.25");
+    assert_int_equal(c.info.tokens, 2);
+    assert_int_equal(c.info.indices, 1);
+    assert_int_equal(c.info.label_size, 2);
+    assert_true(c.info.output_noisy && c.info.noise == NOISE && c.info.prenoise == 0.25);
+    channel_case_close(&c);
+}
+
+static void channel_is_that_of_the_same_link(void **state)
+{
+    stair_link link = square_link(2);
+    channel_case own = open_link(&link, 40), built_in = channel_case_open(SPEC, 40);
+    (void)state;
+    channel_case_draw(&own, 0.1, 7);
+    channel_case_draw(&built_in, 0.1, 7);
+    channel_case_evaluate(&own, 1e-4, "auto");
+    channel_case_evaluate(&built_in, 1e-4, "auto");
+    for (size_t i = 0; i < own.n; i++) {
+        double allowed = 4 * (own.error[i] + built_in.error[i]) + 1e-12;
+        for (size_t k = 0; k < own.labels; k++)
+            assert_close(own.label[i * own.labels + k], built_in.label[i * own.labels + k], 0);
+        assert_close(own.logz[i], built_in.logz[i], allowed);
+        assert_true(channel_case_gap(own.size, own.g + i * own.size, built_in.g + i * own.size) < allowed);
+        assert_true(channel_case_gap(own.size * own.size, own.dg + i * own.size * own.size,
+                                     built_in.dg + i * own.size * own.size) < allowed);
+    }
+    channel_case_close(&own);
+    channel_case_close(&built_in);
+}
+
+static void identities_hold(void **state)
+{
+    stair_link link = square_link(1);
+    channel_case c = open_link(&link, 1);
+    stair_diagnose_options o = stair_diagnose_defaults();
+    stair_identity rows[32];
+    int count, held = 0;
+    (void)state;
+    o.points = 60;
+    o.precision = 1e-4;
+    o.cov_low = 0.1;
+    assert_int_equal(stair_diagnose(c.context, c.model, &o, 32, rows, &count), STAIR_OK);
+    for (int i = 0; i < count; i++) {
+        if (rows[i].verdict == STAIR_FAILS)
+            fail_msg("%s: %.3g, allowed %.3g", rows[i].name, rows[i].violation, rows[i].tolerance);
+        held += rows[i].verdict == STAIR_HOLDS;
+    }
+    assert_true(held >= 7);
+    channel_case_close(&c);
+}
+
+static void gradient_by_differences_and_by_callback(void **state)
+{
+    stair_link link = square_link(2);
+    double z[] = {1.5, -0.02}, cotangent[] = {0.7, -3}, gradient[2];
+    (void)state;
+    for (int given = 0; given < 2; given++) {
+        link.gradient = given ? squares_gradient : NULL;
+        channel_case c = open_link(&link, 1);
+        assert_int_equal(stair_model_gradient(c.context, c.model, z, cotangent, gradient), STAIR_OK);
+        for (int m = 0; m < 2; m++)
+            assert_close(gradient[m], 2 * z[m] * cotangent[m], given ? 0 : 1e-8 * fabs(cotangent[m]));
+        channel_case_close(&c);
+    }
+}
+
+/* Both draw the same data, so that runs are the same up to the errors of the channel, and of rounding. */
+static void message_passing_and_descent_serve_it(void **state)
+{
+    stair_link link = square_link(2);
+    link.gradient = squares_gradient;
+    channel_case own = open_link(&link, 1), built_in = channel_case_open(SPEC, 1);
+    const channel_case *cases[] = {&own, &built_in};
+    stair_gamp_result *gamp[2];
+    stair_sgd_result *sgd[2];
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        stair_gamp_options g = stair_gamp_defaults();
+        stair_sgd_options s = stair_sgd_defaults();
+        g.dim = s.dim = 64;
+        g.alpha = s.alpha = 4;
+        g.max_iterations = 3;
+        g.precision = 1e-3;
+        g.start_overlap = 0.5;
+        g.test = s.test = 64;
+        s.rate = 0.05; /* a square runs away from steps of the default */
+        s.epochs = 2;
+        assert_int_equal(stair_gamp(cases[k]->context, cases[k]->model, &g, &gamp[k]), STAIR_OK);
+        assert_int_equal(stair_sgd(cases[k]->context, cases[k]->model, &s, &sgd[k]), STAIR_OK);
+    }
+    assert_true(channel_case_gap(64, gamp[0]->run[0].weights, gamp[1]->run[0].weights) < 1e-2);
+    assert_true(gamp[0]->run[0].cosine[gamp[0]->run[0].count - 1] > 0.5);
+    assert_false(sgd[0]->run[0].diverged);
+    assert_true(channel_case_gap(64, sgd[0]->run[0].weights, sgd[1]->run[0].weights) < 1e-6);
+    for (int k = 0; k < 2; k++) {
+        stair_gamp_result_destroy(&gamp[k]);
+        stair_sgd_result_destroy(&sgd[k]);
+    }
+    channel_case_close(&own);
+    channel_case_close(&built_in);
+}
+
+static void inverse(void *user, const double *z, double *y)
+{
+    (void)user;
+    y[0] = sqrt(z[0]); /* NaN for half of all z */
+}
+
+static void what_is_wrong_is_said(void **state)
+{
+    static const struct {
+        const char *name;
+        int tokens, indices, outputs;
+        double noise, prenoise;
+        void (*function)(void *, const double *, double *);
+        const char *why;
+    } bad[] = {
+        {NULL, 1, 1, 1, 1, 0, squares, "needs a name"},
+        {"a,b", 1, 1, 1, 1, 0, squares, "needs a name"},
+        {"a", 1, 1, 1, 1, 0, NULL, "no function"},
+        {"a", 1, 1, 1, 0, 0, squares, "noise must be above 0"},
+        {"a", 1, 1, 1, NAN, 0, squares, "noise must be above 0"},
+        {"a", 0, 1, 1, 1, 0, squares, "tokens=0"},
+        {"a", 1, 25, 1, 1, 0, squares, "indices=25"},
+        {"a", 1, 1, 257, 1, 0, squares, "outputs=257"},
+        {"a", 1, 1, 1, 1, -1, squares, "prenoise=-1"},
+        {"a", 1, 1, 1, INFINITY, 0, squares, "noise=inf"},
+        {"a", 1, 1, 1, 1, 0, inverse, "at a standard normal Z"},
+    };
+    stair_context *context;
+    (void)state;
+    assert_int_equal(stair_context_create(&context), STAIR_OK);
+    for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
+        stair_link link = {.name = bad[k].name,
+                           .tokens = bad[k].tokens,
+                           .indices = bad[k].indices,
+                           .outputs = bad[k].outputs,
+                           .noise = bad[k].noise,
+                           .prenoise = bad[k].prenoise,
+                           .function = bad[k].function,
+                           .user = &tokens_of[1]};
+        stair_model *model = (stair_model *)&link;
+        assert_int_equal(stair_model_from_link(context, &link, &model), STAIR_BAD_INPUT);
+        assert_null(model);
+        if (!strstr(stair_context_message(context), bad[k].why))
+            fail_msg("expected '%s' in '%s'", bad[k].why, stair_context_message(context));
+    }
+    stair_context_destroy(&context);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(describes_itself),
+        cmocka_unit_test(channel_is_that_of_the_same_link),
+        cmocka_unit_test(identities_hold),
+        cmocka_unit_test(gradient_by_differences_and_by_callback),
+        cmocka_unit_test(message_passing_and_descent_serve_it),
+        cmocka_unit_test(what_is_wrong_is_said),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
