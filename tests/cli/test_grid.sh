@@ -74,7 +74,7 @@ ARGS="evolve attention:layers=1 --set layers=1,2 --alpha 0.2,0.3,0.4,0.5 --preci
 for points in 1 5; do
     "$STAIR" $ARGS --out cut.csv >/dev/null &
     victim=$!
-    for _ in $(seq 500); do [ -s cut.csv.state ] && [ "$(stat -c %s cut.csv.state)" -gt $((points * 160)) ] && break; sleep 0.01; done
+    for _ in $(seq 500); do [ -s cut.csv.state ] && [ "$(stat -c %s cut.csv.state 2>/dev/null || echo 0)" -gt $((points * 160)) ] && break; sleep 0.01; done
     kill -9 $victim 2>/dev/null
     wait $victim 2>/dev/null
     "$STAIR" $ARGS --out cut.csv --resume --force >/dev/null || fail 'resume over layers'

@@ -17,16 +17,16 @@ assert 0 <= shown[0] and shown[-1] <= 100 and shown[-1] > shown[0], shown
 PY
     pass "$name"
 }
-shows 'several alphas and seeds, theory after each' amp attention:layers=2 --dim 1000 --alpha 0.3,0.6,0.9 --seeds 3 --summary
+shows 'several alphas and seeds, theory after each' amp attention:layers=2 --dim 1500 --alpha 0.3,0.6,0.9 --seeds 4 --summary
 shows 'a figure: staircase, then curve' figure staircase-curve attention:layers=1 --precision 0.002 --out fig
 shows 'a grid of staircases' threshold attention:layers=2 --set skip=0.5,1,2,4 --steps 2 --precision 0.005
-shows 'a sweep over alpha' evolve attention:layers=1,tokens=3 --alpha 0.1,0.2,0.3 --samples 4096 --precision 0.1
-shows 'gradient descent, runs side by side' sgd attention:layers=2 --dim 200 --alpha 40 --epochs 40 --seeds 3
-shows 'the channel in blocks' channel attention:layers=2 --points 60000 --out c.npz
+shows 'a sweep over alpha' evolve attention:layers=1,tokens=3 --alpha 0.1,0.2,0.3 --samples 16384 --precision 0.1
+shows 'gradient descent, runs side by side' sgd attention:layers=2 --dim 200 --alpha 40 --epochs 120 --seeds 3
+shows 'the channel in blocks' channel attention:layers=2 --points 400000 --out c.npz
 
 # 2 s of steady work at least: what is said to be left is at most a few times what it takes.
 began=$(date +%s%N)
-$PYTHON "$TESTS/on_terminal.py" "$STAIR" channel attention:layers=2 --points 200000 --out d.npz >shown.txt || fail 'a longer run'
+$PYTHON "$TESTS/on_terminal.py" "$STAIR" channel attention:layers=2 --points 400000 --out d.npz >shown.txt || fail 'a longer run'
 took=$((($(date +%s%N) - began) / 1000000000 + 1))
 $PYTHON - $took <<'PY' || fail "time left of a run of $took s" "$(tr '\n' '|' <shown.txt | head -c 2000)"
 import re, sys
