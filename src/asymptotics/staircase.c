@@ -94,16 +94,14 @@ static stair_status walk_to(staircase *s, double v, bool fine, walk_point *out)
 /* Layers of the rows along which x (P, P) is not zero; rows themselves where there are no layers. */
 static void name_learned(const stair_model *model, const double *x, stair_step *step)
 {
-    int p = model->info.indices, row = 0;
+    int p = model->info.indices;
+    bool layers = model->layer[p - 1] > 0, found[STAIR_MAX_INDICES + 1] = {false};
     double top = 0;
     step->learn_count = 0;
     for (int i = 0; i < p; i++) top = fmax(top, x[i * (p + 1)]);
-    for (int l = 0; l < (model->info.layers > 1 ? model->info.layers : p); l++) {
-        int rank = model->info.layers > 1 ? model->info.ranks[l] : 1;
-        bool found = false;
-        for (int k = 0; k < rank; k++, row++) found |= x[row * (p + 1)] > 1e-6 * top;
-        if (found) step->learns[step->learn_count++] = l + 1;
-    }
+    for (int i = 0; i < p; i++) found[layers ? model->layer[i] : i] |= x[i * (p + 1)] > 1e-6 * top;
+    for (int l = 0; l < p; l++)
+        if (found[l]) step->learns[step->learn_count++] = l + 1;
 }
 
 static stair_step *new_step(staircase *s, stair_step_kind kind)

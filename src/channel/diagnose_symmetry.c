@@ -140,21 +140,25 @@ static symmetry nothing(const stair_survey *s)
     return sym;
 }
 
-/* A random rotation of the rows of every layer: for rank one a sign, turned in every other layer. */
+/* A random rotation of the rows of every layer, of queries and keys alike: for rank one a sign, turned in
+ * every other layer. */
 static void rotate_layers(const stair_survey *s, symmetry *sym)
 {
-    int p = s->indices, row = 0;
+    int p = s->indices, row[STAIR_MAX_INDICES];
     double q[STAIR_SQUARE];
     for (int l = 0; l < s->model->info.layers; l++) {
-        int rank = s->model->info.ranks[l];
+        int rank = s->model->info.ranks[l], rows = 0;
         stair_rng_normals(s->options->seed + 1, STAIR_RNG_INIT, s->first + (uint64_t)l, rank * rank, q);
         if (rank == 1)
             q[0] = l % 2 ? 1 : -1;
         else
             stair_matrix_orthonormalise(rank, q);
-        for (int a = 0; a < rank; a++)
-            for (int b = 0; b < rank; b++) sym->rotation[(row + a) * p + row + b] = q[a * rank + b];
-        row += rank;
+        for (int i = 0; i < p; i++)
+            if (s->model->layer[i] == l) row[rows++] = i;
+        for (int first = 0; first + rank <= rows; first += rank)
+            for (int a = 0; a < rank; a++)
+                for (int b = 0; b < rank; b++)
+                    sym->rotation[row[first + a] * p + row[first + b]] = q[a * rank + b];
     }
 }
 

@@ -100,19 +100,21 @@ int stair_integrand_most(const stair_integrand *f)
 bool stair_integrand_set(stair_integrand *f, const double *omega, const double *cov)
 {
     int p = f->shape.rows, m = f->shape.tokens;
+    const int *order = f->fibre.model->order;
     double *v = f->variance, prenoise = f->fibre.model->info.prenoise;
-    for (int i = 0; i < p * p; i++) v[i] = cov[i] + (i % (p + 1) ? 0 : prenoise);
+    for (int i = 0; i < p; i++)
+        for (int j = 0; j < p; j++) v[i * p + j] = cov[order[i] * p + order[j]] + (i == j ? prenoise : 0);
     if (!stair_matrix_whiten(p, v, f->lower, f->whiten, &f->half_logdet)) return false;
     for (int i = 0; i < p; i++)
         for (int t = 0; t < m; t++) {
             long double sum = 0, free_rows = 0;
             for (int j = 0; j <= i; j++) {
-                sum += (long double)f->whiten[i * p + j] * omega[j * m + t];
+                sum += (long double)f->whiten[i * p + j] * omega[order[j] * m + t];
                 if (j < f->fibre.free_rows) free_rows = sum;
             }
             f->offset[i * m + t] = (double)sum;
             f->shift[i * m + t] = (double)(sum - free_rows);
-            f->mean[i * m + t] = omega[i * m + t];
+            f->mean[i * m + t] = omega[order[i] * m + t];
         }
     f->shape.free_rows = f->fibre.free_rows;
     f->shape.residuals = f->fibre.residuals;
@@ -235,6 +237,27 @@ static void unwhiten(const stair_integrand *f, const double *x, double *out)
         }
 }
 
+/* From the order of the fibre to that of Z. */
+static void rows_in_place(const stair_integrand *f, stair_posterior *out)
+{
+    const int *order = f->fibre.model->order;
+    int p = f->shape.rows, m = f->shape.tokens, size = f->size, at[STAIR_MAX_CELLS];
+    double g[STAIR_MAX_CELLS], row[STAIR_MAX_CELLS];
+    bool same = true;
+    for (int i = 0; i < p; i++) same &= order[i] == i;
+    if (same) return;
+    for (int k = 0; k < size; k++) at[k] = order[k / m] * m + k % m;
+    for (int k = 0; k < size; k++) g[at[k]] = out->g[k];
+    memcpy(out->g, g, sizeof(double) * (size_t)size);
+    for (int pass = 0; pass < 2; pass++) /* columns of all rows, then of all columns: dg is symmetric */
+        for (int i = 0; i < size; i++) {
+            double *line = out->dg + (pass ? i : i * size);
+            int step = pass ? size : 1;
+            for (int k = 0; k < size; k++) row[at[k]] = line[k * step];
+            for (int k = 0; k < size; k++) line[k * step] = row[k];
+        }
+}
+
 void stair_moments_finish(stair_integrand *f, const stair_moments *moments, stair_posterior *out)
 {
     stair_integrand_flush(f);
@@ -264,6 +287,7 @@ void stair_moments_finish(stair_integrand *f, const stair_moments *moments, stai
             double mean_ij = 0.5 * (out->dg[i * size + j] + out->dg[j * size + i]);
             out->dg[i * size + j] = out->dg[j * size + i] = mean_ij;
         }
+    rows_in_place(f, out);
 }
 
 void stair_posterior_copy(const stair_integrand *f, const stair_posterior *from, stair_posterior *to)

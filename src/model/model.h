@@ -81,7 +81,8 @@ typedef struct stair_model_ops {
      * this model takes, read before create. */
     const stair_model_key *keys;
     bool positional; /* the first item of a MODEL string is the value of keys[0] and needs no key */
-    /* `values` follow `keys`, defaults filled in; fills the common part and model->state. */
+    /* `values` follow `keys`, defaults filled in; fills the common part and model->state.  It may put another
+     * table of the same keys in place of model->ops: a variant with a file of its own. */
     stair_status (*create)(stair_context *context, struct stair_model *model, const char *const *values);
     void (*destroy)(struct stair_model *model); /* optional: what is behind state, which is freed by itself */
     /* y and carried labels of one Z (P, M); either output may be NULL. */
@@ -124,8 +125,14 @@ struct stair_model {
     const stair_model_ops *ops;
     stair_model_info info;
     int ranks[STAIR_MAX_LAYERS];
-    int fibre_size; /* doubles of stair_fibre.data */
-    int fibre_dim;  /* coordinates of a fibre, at most; without output noise */
+    /* Of each row of Z; filled with what is usual before create, which may say otherwise. */
+    int layer[STAIR_MAX_INDICES]; /* it belongs to; usual: `ranks` rows after each other */
+    int order[STAIR_MAX_INDICES]; /* row k of a fibre is row order[k] of Z: free rows need not come first */
+    int sign[STAIR_MAX_INDICES];  /* rows of one number > 0 change sign together; usual: nothing said */
+    int block[STAIR_MAX_INDICES]; /* of the embedding that it acts on: rows of two blocks do not overlap */
+    int blocks;                   /* of equal dimension; usual: one */
+    int fibre_size;               /* doubles of stair_fibre.data */
+    int fibre_dim;                /* coordinates of a fibre, at most; without output noise */
     void *state;
     char *spec;
     stair_model_known *known;

@@ -141,6 +141,25 @@ static stair_status read_common(stair_context *context, const key_reader *r, sta
     return STAIR_OK;
 }
 
+/* Rows as they usually are. */
+static void usual_rows(stair_model *model)
+{
+    model->blocks = 1;
+    for (int i = 0; i < STAIR_MAX_INDICES; i++) {
+        model->order[i] = i;
+        model->layer[i] = -1;
+    }
+}
+
+/* Layers of rows that create() said nothing of. */
+static void name_layers(stair_model *model)
+{
+    int row = 0;
+    for (int l = 0; l < model->info.layers; l++)
+        for (int k = 0; k < model->ranks[l] && row < model->info.indices; k++, row++)
+            if (model->layer[row] < 0) model->layer[row] = l;
+}
+
 static stair_status fill_model(stair_context *context, const key_reader *r, stair_model *model)
 {
     model->ops = r->ops;
@@ -149,8 +168,11 @@ static stair_status fill_model(stair_context *context, const key_reader *r, stai
     model->spec = canonical_spec(r);
     model->known = calloc(1, sizeof *model->known);
     if (!model->spec || !model->known) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+    usual_rows(model);
     STAIR_TRY(read_common(context, r, &model->info));
-    return r->ops->create(context, model, r->values);
+    STAIR_TRY(r->ops->create(context, model, r->values));
+    name_layers(model);
+    return STAIR_OK;
 }
 
 stair_status stair_model_make(stair_context *context, const stair_model_ops *ops, const char *items,

@@ -25,12 +25,16 @@ static bool same_label(const stair_model *model, const double *a, const double *
     return true;
 }
 
-/* Row i changes sign, rows i and j change places, rows i and j are rotated, all of Z changes sign. */
-typedef enum { SIGN, EXCHANGE, ROTATION, ALL_SIGNS } trial_kind;
+/* Row i changes sign, rows i and j change places, rows i and j are rotated, the rows that model->sign has
+ * together with row i change sign, all of Z changes sign. */
+typedef enum { SIGN, EXCHANGE, ROTATION, SIGNS, ALL_SIGNS } trial_kind;
 
-static void transform(trial_kind kind, int i, int j, int p, int m, double *z)
+static void transform(const stair_model *model, trial_kind kind, int i, int j, double *z)
 {
+    int p = model->info.indices, m = model->info.tokens;
     double c = kind == ROTATION ? cos(tuning.angle) : 0, s = kind == ROTATION ? sin(tuning.angle) : 1;
+    for (int k = 0; k < p * m && kind == SIGNS; k++)
+        if (model->sign[k / m] == model->sign[i]) z[k] = -z[k];
     for (int k = 0; k < p * m && kind == ALL_SIGNS; k++) z[k] = -z[k];
     for (int t = 0; t < m && kind == SIGN; t++) z[i * m + t] = -z[i * m + t];
     for (int t = 0; t < m && (kind == EXCHANGE || kind == ROTATION); t++) {
@@ -47,7 +51,7 @@ static bool holds(const stair_model *model, trial_kind kind, int i, int j)
     for (int trial = 0; trial < tuning.trials; trial++) {
         stair_rng_normals(1, STAIR_RNG_POINTS, (uint64_t)(1000 + trial), p * m, z);
         memcpy(moved, z, sizeof(double) * (size_t)(p * m));
-        transform(kind, i, j, p, m, moved);
+        transform(model, kind, i, j, moved);
         if (!same_label(model, z, moved)) return false;
     }
     return true;
@@ -61,9 +65,10 @@ static bool alike(const stair_symmetry *s, int i, int j, int k, int l)
     return (i == j) == (k == l) && (straight || crossed);
 }
 
-static int pair_number(stair_symmetry *s, int i, int j)
+static int pair_number(const stair_model *model, stair_symmetry *s, int i, int j)
 {
     if (i != j && (s->even[i] || s->even[j])) return -1;
+    if (s->sign[i] != s->sign[j] || model->block[i] != model->block[j]) return -1;
     for (int k = 0; k <= i; k++)
         for (int l = 0; l <= k; l++)
             if ((k < i || l < j) && s->pair[k * s->indices + l] >= 0 && alike(s, i, j, k, l))
@@ -82,10 +87,11 @@ void stair_symmetry_find(const stair_model *model, stair_symmetry *s)
         for (int j = 0; j < i && s->kind[i] == i; j++)
             if (s->kind[j] == j && holds(model, EXCHANGE, i, j)) s->kind[i] = j;
         if (s->kind[i] != i && holds(model, ROTATION, i, s->kind[i])) s->turn[i] = s->kind[i];
+        s->sign[i] = model->sign[i] && holds(model, SIGNS, i, i) ? model->sign[i] : 0;
     }
     for (int i = 0; i < p * p; i++) s->pair[i] = -1;
     for (int i = 0; i < p; i++)
-        for (int j = 0; j <= i; j++) s->pair[i * p + j] = s->pair[j * p + i] = pair_number(s, i, j);
+        for (int j = 0; j <= i; j++) s->pair[i * p + j] = s->pair[j * p + i] = pair_number(model, s, i, j);
     for (int i = 0; i < p * p; i++)
         if (s->pair[i] >= 0) s->size[s->pair[i]]++;
 }

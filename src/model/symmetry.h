@@ -13,6 +13,7 @@ typedef struct {
     int pair[STAIR_SQUARE];
     int size[STAIR_MOST_COORDINATES]; /* entries of B_k */
     bool even[STAIR_MAX_INDICES];     /* g does not change when this row of Z changes sign */
+    int sign[STAIR_MAX_INDICES];      /* rows of one number > 0 may change sign together */
     int kind[STAIR_MAX_INDICES];      /* rows of equal kind may be exchanged, */
     int turn[STAIR_MAX_INDICES]; /* and rows of equal turn rotated into each other; both: the first of them */
 } stair_symmetry;
