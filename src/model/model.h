@@ -68,7 +68,7 @@ typedef struct {
     size_t (*scratch)(const struct stair_model *model); /* doubles */
     /* z (P, M, 8); y (K, 8) plain outputs; loss (8) = weight |y - target|^2, target (K, 8) and weight (8).
      * grad_z (P, M, 8), or NULL: the gradient of loss, or of sum_k cotangent_k y_k where cotangent (K, 8) is
-     * given; target, weight and loss may then be NULL. */
+     * given; target, weight and loss may then be NULL.  Without target and cotangent: y alone. */
     void (*run)(const struct stair_model *model, const double *z, const double *target, const double *weight,
                 const double *cotangent, double *scratch, double *y, double *loss, double *grad_z);
 } stair_batch_ops;
