@@ -25,8 +25,15 @@ static size_t label_room(const stair_model *model)
     return ((size_t)model->info.label_size + 7) / 8 * 8;
 }
 
+static const stair_tube_ops *tube_of(const stair_model *model)
+{
+    const stair_tube_ops *tube = model->ops->tube;
+    return tube && tube->rows(model) > 0 ? tube : NULL;
+}
+
 static size_t likelihood_size(const stair_model *model)
 {
+    if (tube_of(model)) return label_room(model) + tube_of(model)->scratch(model);
     size_t group = STAIR_GROUP * (size_t)(model->info.indices * model->info.tokens + model->info.label_size);
     return label_room(model) + (model->ops->batch ? group + model->ops->batch->scratch(model) : 0);
 }
@@ -65,7 +72,8 @@ stair_status stair_fibre_open(stair_context *context, const double *label, const
     if (!model->info.output_noisy) return model->ops->fibre_open(context, model, label, omega, fibre);
     memcpy(fibre->data, label, sizeof(double) * (size_t)model->info.label_size);
     fibre->dim = model->info.indices * model->info.tokens;
-    fibre->free_rows = model->info.indices;
+    fibre->free_rows = tube_of(model) ? tube_of(model)->rows(model) : model->info.indices;
+    fibre->mirrored = fibre->free_rows < model->info.indices;
     fibre->residuals = model->info.label_size;
     return STAIR_OK;
 }
@@ -101,11 +109,16 @@ static void likelihood_map(const stair_fibre *fibre, int n, const double *u, dou
     const stair_model_info *info = &fibre->model->info;
     double scale = 1 / sqrt(info->noise), *residual = z + (size_t)fibre->dim * STAIR_BLOCK;
     double density = pow(2 * M_PI * info->noise, -0.5 * info->label_size);
-    (fibre->model->ops->batch ? forward_groups : forward_each)(fibre, n, u, residual);
+    for (int i = 0; i < n; i++) weight[i] = 1;
+    if (tube_of(fibre->model))
+        tube_of(fibre->model)
+            ->map(fibre->model, fibre->data + label_room(fibre->model), n, u, z, residual, weight);
+    else
+        (fibre->model->ops->batch ? forward_groups : forward_each)(fibre, n, u, residual);
     for (int k = 0; k < info->label_size; k++)
         for (int i = 0; i < n; i++)
             residual[k * STAIR_BLOCK + i] = (fibre->data[k] - residual[k * STAIR_BLOCK + i]) * scale;
-    for (int i = 0; i < n; i++) weight[i] = density;
+    for (int i = 0; i < n; i++) weight[i] *= density;
 }
 
 void stair_fibre_map_to(const stair_fibre *fibre, int chart, stair_digits digits, int n, const double *u,
