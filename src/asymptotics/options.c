@@ -34,6 +34,9 @@ static const stair_option options[] = {
      .below = true},
     {ROW("max-iterations", INT, max_iterations), .value = "N", .text = "most iterations", .low = 1,
      .high = 1e9},
+    {ROW("patience", DOUBLE, patience), .value = "MIN",
+     .text = "core-minutes a threshold or point may take at --precision 0.01, more below; 0: any", .low = 0,
+     .high = 1e9},
     {ROW("seed", UINT64, seed), .value = "N", .text = "seed of every random number"},
     {0},
 };
@@ -50,6 +53,7 @@ stair_asymptotics_options stair_asymptotics_defaults(void)
                                        .tolerance = 0,
                                        .perfect = 1e-8,
                                        .max_iterations = 200,
+                                       .patience = 2,
                                        .seed = 1};
 }
 
