@@ -398,7 +398,6 @@ static stair_status last_step(staircase *s, double end_alpha)
 {
     const stair_model *model = s->b->model;
     stair_perfect limit;
-    if (model->info.prenoise > 0 || model->info.output_noisy) return STAIR_OK;
     STAIR_TRY(stair_perfect_find(s->b->context, s->b->structure, 512, 8, s->options->seed, &limit));
     stair_step *step = new_step(s, STAIR_STEP_PERFECT);
     if (!step) return STAIR_OK;
@@ -474,6 +473,8 @@ static stair_status climb(staircase *s, int steps)
         s->weak_known = !s->b->kernel;
         if (s->weak_known && s->weak_only) return STAIR_OK;
         int before = *s->count;
+        if (s->weak_known && (s->b->model->info.prenoise > 0 || s->b->model->info.output_noisy))
+            return STAIR_OK; /* nothing is recovered perfectly */
         if (!s->b->kernel)
             s->b->coarse.rule = &stair_average_samples; /* all that is asked is whether alpha falls */
         STAIR_TRY(walk(s, start, &found));
