@@ -90,12 +90,11 @@ static void mix(const stair_heads *a, bool last, const double *s, const double *
         }
 }
 
-static void forward(const stair_model *model, const double *z, double *y, double *label)
+/* mixed (H, M, M): H_L^h, from the rows before the readout */
+static void mix_all(const stair_heads *a, const double *z, double *mixed)
 {
-    const stair_heads *a = model->state;
-    int m = a->shape.tokens, square = m * m, layers = a->shape.layers, outputs = a->outputs;
-    double mixed[MOST_HEADS * STAIR_ATTENTION_SQUARE], next[MOST_HEADS * STAIR_ATTENTION_SQUARE],
-        s[STAIR_ATTENTION_SQUARE], *out = y ? y : label;
+    int m = a->shape.tokens, square = m * m, layers = a->shape.layers;
+    double next[MOST_HEADS * STAIR_ATTENTION_SQUARE], s[STAIR_ATTENTION_SQUARE];
     for (int i = 0; i < a->heads * square; i++) mixed[i] = i % square % (m + 1) == 0;
     for (int l = 0; l < layers; l++) {
         for (int h = 0; h < a->heads; h++) {
@@ -104,6 +103,14 @@ static void forward(const stair_model *model, const double *z, double *y, double
         }
         memcpy(mixed, next, sizeof(double) * (size_t)(a->heads * square));
     }
+}
+
+static void forward(const stair_model *model, const double *z, double *y, double *label)
+{
+    const stair_heads *a = model->state;
+    int m = a->shape.tokens, outputs = a->outputs;
+    double mixed[MOST_HEADS * STAIR_ATTENTION_SQUARE], *out = y ? y : label;
+    mix_all(a, z, mixed);
     for (int r = 0; r < outputs; r++)
         for (int i = 0; i < m; i++) {
             out[r * m + i] = 0;
@@ -148,6 +155,43 @@ static void batch_run(const stair_model *model, const double *z, const double *t
 
 static const stair_batch_ops batch = {.scratch = batch_scratch, .run = batch_run};
 
+/* ---- the readout is linear ------------------------------------------------------------------------ */
+
+/* u: of the first layer, before which no tokens are mixed, the label knows the rows of a head by their sum
+ * over blocks, here divided by sqrt(H); of later layers every row.  v: the readout. */
+static void marginal_rows(const stair_model *model, int *given, int *linear, double *map)
+{
+    const stair_heads *a = model->state;
+    int p = model->info.indices;
+    *given = a->given;
+    *linear = p - a->value;
+    if (!map) return;
+    memset(map, 0, sizeof(double) * (size_t)((*given + *linear) * p));
+    for (int i = 0; i < p; i++)
+        map[(i < a->value ? a->place[i] : *given + i - a->value) * p + i] = model->layer[i] ? 1 : a->scale;
+}
+
+static void marginal_mix(const stair_model *model, const double *u, double *c)
+{
+    const stair_heads *a = model->state;
+    int m = a->shape.tokens, columns = a->heads * a->outputs * m;
+    double z[STAIR_MAX_CELLS], mixed[MOST_HEADS * STAIR_ATTENTION_SQUARE];
+    for (int i = 0; i < a->value; i++) /* sums stand in the first block, nothing in the others */
+        for (int t = 0; t < m; t++) {
+            double scale = model->layer[i] ? 1 : model->block[i] ? 0 : 1 / a->scale;
+            z[i * m + t] = scale * u[a->place[i] * m + t];
+        }
+    mix_all(a, z, mixed);
+    memset(c, 0, sizeof(double) * (size_t)(a->outputs * m * columns));
+    for (int r = 0; r < a->outputs; r++)
+        for (int i = 0; i < m; i++)
+            for (int h = 0; h < a->heads; h++)
+                memcpy(c + (r * m + i) * columns + (h * a->outputs + r) * m, mixed + (h * m + i) * m,
+                       sizeof(double) * (size_t)m);
+}
+
+static const stair_marginal_ops marginal = {.rows = marginal_rows, .mix = marginal_mix};
+
 /* ---- the rows ------------------------------------------------------------------------------------ */
 
 /* Keys, queries, readout; returns their number. */
@@ -165,7 +209,7 @@ static int lay_out(stair_heads *a, bool untied)
 }
 
 /* What is known of each row beyond the formula: its layer, its block, what changes sign with it. */
-static void describe_rows(stair_model *model, const stair_heads *a, int first)
+static void describe_rows(stair_model *model, stair_heads *a, int first)
 {
     int at = first, sign = 0;
     for (int l = 0; l < a->shape.layers; l++)
@@ -176,6 +220,7 @@ static void describe_rows(stair_model *model, const stair_heads *a, int first)
                     model->layer[at] = l;
                     model->block[at] = block;
                     model->sign[at] = sign;
+                    a->place[at] = l == 0 && block ? a->place[at - a->shape.rank[0]] : a->given++;
                 }
         }
 }
@@ -201,6 +246,7 @@ static const stair_model_ops ops = {
     .label_from_output = label_from_output,
     .batch = &batch,
     .permute = permute,
+    .marginal = &marginal,
 };
 
 stair_status stair_heads_create(stair_context *context, stair_model *model, const stair_attention *shape,

@@ -10,6 +10,7 @@ typedef struct {
     int key[STAIR_MAX_LAYERS], query[STAIR_MAX_LAYERS]; /* first row of layer l; the same one where tied */
     int value;                                          /* first row of the readout */
     double scale;                                       /* 1/sqrt(H), of keys and of queries */
+    int given, place[STAIR_MAX_INDICES]; /* rows of u, and the one that a row of Z enters: model/marginal.h */
 } stair_heads;
 
 /* Row of Z: row k of W_l^{hh'}, which acts on block h', of the keys or queries that begin at `first`. */
