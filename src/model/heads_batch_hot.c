@@ -270,6 +270,7 @@ LANES_INLINE void batch(const stair_heads *a, const double *z, const double *tar
     int outputs = a->outputs * a->shape.tokens;
     room r = room_in(a, (lanes *)scratch);
     forward(a, z, &r, y);
+    if (!target && !cotangent) return;
     lanes sum = {0}, w = cotangent ? sum : lanes_load(weight);
     for (int k = 0; k < outputs; k++) {
         if (cotangent) {
@@ -291,6 +292,8 @@ void STAIR_HOT(stair_heads_batch)(const stair_heads *a, const double *z, const d
     for (int at = 0; at < STAIR_GROUP; at += LANES) {
         if (cotangent)
             batch(a, z + at, NULL, NULL, cotangent + at, scratch, y + at, NULL, grad_z + at);
+        else if (!target)
+            batch(a, z + at, NULL, NULL, NULL, scratch, y + at, NULL, NULL);
         else
             batch(a, z + at, target + at, weight + at, NULL, scratch, y + at, loss + at,
                   grad_z ? grad_z + at : NULL);
