@@ -30,6 +30,8 @@ STAIR_HOT_TABLE(void, stair_heads_batch,
                 (const stair_heads *a, const double *z, const double *target, const double *weight,
                  const double *cotangent, double *scratch, double *y, double *loss, double *grad_z));
 
+STAIR_HOT_TABLE(void, stair_heads_mix, (const stair_heads *a, const double *z, double *scratch, double *c));
+
 enum { MOST_HEADS = 4 }; /* H (H + 1) rows, at least, have to be within STAIR_MAX_INDICES */
 _Static_assert((MOST_HEADS + 1) * (MOST_HEADS + 2) > STAIR_MAX_INDICES, "more heads fit");
 
@@ -171,26 +173,25 @@ static void marginal_rows(const stair_model *model, int *given, int *linear, dou
         map[(i < a->value ? a->place[i] : *given + i - a->value) * p + i] = model->layer[i] ? 1 : a->scale;
 }
 
-static void marginal_mix(const stair_model *model, const double *u, double *c)
+static size_t marginal_scratch(const stair_model *model)
 {
     const stair_heads *a = model->state;
-    int m = a->shape.tokens, columns = a->heads * a->outputs * m;
-    double z[STAIR_MAX_CELLS], mixed[MOST_HEADS * STAIR_ATTENTION_SQUARE];
-    for (int i = 0; i < a->value; i++) /* sums stand in the first block, nothing in the others */
-        for (int t = 0; t < m; t++) {
-            double scale = model->layer[i] ? 1 : model->block[i] ? 0 : 1 / a->scale;
-            z[i * m + t] = scale * u[a->place[i] * m + t];
-        }
-    mix_all(a, z, mixed);
-    memset(c, 0, sizeof(double) * (size_t)(a->outputs * m * columns));
-    for (int r = 0; r < a->outputs; r++)
-        for (int i = 0; i < m; i++)
-            for (int h = 0; h < a->heads; h++)
-                memcpy(c + (r * m + i) * columns + (h * a->outputs + r) * m, mixed + (h * m + i) * m,
-                       sizeof(double) * (size_t)m);
+    return STAIR_GROUP * (size_t)(a->value * a->shape.tokens) + batch_scratch(model);
 }
 
-static const stair_marginal_ops marginal = {.rows = marginal_rows, .mix = marginal_mix};
+static void marginal_mix(const stair_model *model, const double *u, double *scratch, double *c)
+{
+    const stair_heads *a = model->state;
+    int m = a->shape.tokens, wide = m * STAIR_GROUP;
+    for (int i = 0; i < a->value; i++) { /* sums stand in the first block, nothing in the others */
+        double scale = model->layer[i] ? 1 : model->block[i] ? 0 : 1 / a->scale;
+        for (int t = 0; t < wide; t++) scratch[i * wide + t] = scale * u[a->place[i] * wide + t];
+    }
+    stair_heads_mix_table[stair_isa()](a, scratch, scratch + a->value * wide, c);
+}
+
+static const stair_marginal_ops marginal = {
+    .rows = marginal_rows, .scratch = marginal_scratch, .mix = marginal_mix};
 
 /* ---- the rows ------------------------------------------------------------------------------------ */
 

@@ -17,6 +17,8 @@ void STAIR_HOT(stair_heads_batch)(const stair_heads *a, const double *z, const d
                                   const double *weight, const double *cotangent, double *scratch, double *y,
                                   double *loss, double *grad_z);
 
+void STAIR_HOT(stair_heads_mix)(const stair_heads *a, const double *z, double *scratch, double *c);
+
 /* Room for one vector of samples; all arrays (rows, columns) of lanes. */
 typedef struct {
     lanes *mixed;           /* (layers + 1, H, M, M): H_l^h */
@@ -139,10 +141,9 @@ LANES_INLINE void mix(const stair_heads *a, const place *p, lanes *next)
         }
 }
 
-LANES_INLINE void forward(const stair_heads *a, const double *z, const room *r, double *y)
+LANES_INLINE void mix_all(const stair_heads *a, const double *z, const room *r)
 {
     int m = a->shape.tokens, heads = a->heads, square = m * m, layers = a->shape.layers;
-    const lanes *top = r->mixed + layers * heads * square;
     for (int i = 0; i < heads * square; i++) r->mixed[i] = lanes_set(i % square % (m + 1) == 0);
     for (int l = 0; l < layers; l++)
         for (int h = 0; h < heads; h++) {
@@ -150,6 +151,13 @@ LANES_INLINE void forward(const stair_heads *a, const double *z, const room *r, 
             scores(a, &p, z);
             mix(a, &p, r->mixed + ((l + 1) * heads + h) * square);
         }
+}
+
+LANES_INLINE void forward(const stair_heads *a, const double *z, const room *r, double *y)
+{
+    int m = a->shape.tokens, heads = a->heads;
+    const lanes *top = r->mixed + a->shape.layers * heads * m * m;
+    mix_all(a, z, r);
     for (int o = 0; o < a->outputs; o++)
         for (int i = 0; i < m; i++) {
             lanes sum = {0};
@@ -297,5 +305,24 @@ void STAIR_HOT(stair_heads_batch)(const stair_heads *a, const double *z, const d
         else
             batch(a, z + at, target + at, weight + at, NULL, scratch, y + at, loss + at,
                   grad_z ? grad_z + at : NULL);
+    }
+}
+
+/* c (R M, H R M, 8): H_L^h of every head, at the places of its readout; z (rows before the readout, M, 8) */
+void STAIR_HOT(stair_heads_mix)(const stair_heads *a, const double *z, double *scratch, double *c)
+{
+    int m = a->shape.tokens, columns = a->heads * a->outputs * m;
+    room r = room_in(a, (lanes *)scratch);
+    const lanes *top = r.mixed + a->shape.layers * a->heads * m * m;
+    memset(c, 0, sizeof(double) * STAIR_GROUP * (size_t)(a->outputs * m * columns));
+    for (int at = 0; at < STAIR_GROUP; at += LANES) {
+        mix_all(a, z + at, &r);
+        for (int o = 0; o < a->outputs; o++)
+            for (int i = 0; i < m; i++)
+                for (int h = 0; h < a->heads; h++)
+                    for (int j = 0; j < m; j++)
+                        lanes_store(c + ((o * m + i) * columns + (h * a->outputs + o) * m + j) * STAIR_GROUP +
+                                        at,
+                                    top[(h * m + i) * m + j]);
     }
 }

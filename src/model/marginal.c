@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/isa.h"
 #include "core/matrix.h"
 #include "core/qmc.h"
 #include "core/rng.h"
@@ -12,8 +13,13 @@
 enum { LEVELS = 8, TABLES = STAIR_QMC_SHIFTS }; /* of points in a replicate; tables they come from */
 _Static_assert(STAIR_MARGINAL_FIRST << (LEVELS - 3) == STAIR_QMC_TABLE, "levels reach the table's end");
 
-/* Sums of one replicate, times exp(top): mass, then of t = (xi, a) first and second moments (i >= j), and of
- * C^T Y^-1 C (i >= j). */
+STAIR_HOT_TABLE(void, stair_marginal_place,
+                (const stair_marginal_shape *s, const double *xi, double *u, double *mean));
+STAIR_HOT_TABLE(void, stair_marginal_add,
+                (const stair_marginal_shape *s, const double *xi, const double *mean, const double *c,
+                 double *work, double *top, double *sums));
+
+/* Sums of one replicate, times exp(top): see stair_marginal_add() in marginal_hot.c. */
 typedef struct {
     double top;
     double *sum; /* (count) */
@@ -21,23 +27,18 @@ typedef struct {
 
 struct stair_marginal {
     const stair_model *model;
-    int p, m, labels;        /* P, M, K */
-    int given, linear;       /* rows of u, of v */
+    stair_marginal_shape shape;
+    int p;                   /* P */
     int d, b, q, count;      /* numbers of u, v and both; of the sums */
     double *map;             /* (given + linear, P): A */
     double *omega, *cov;     /* (rows, M), (rows, rows): of A Z */
     double *lower, *inverse; /* (given, given): factor of V_uu, and its inverse */
-    double half_logdet;
-    double *gain, *rest; /* (linear, given): G; (linear, linear): S */
-    double *label;       /* (K) */
-    double *even[LEVELS]
-                [TABLES]; /* (d, d): makes the second moments of a table's first points those of normals */
+    double *gain, *rest, *label;
+    double
+        *even[LEVELS][TABLES]; /* (d, d): gives the first points of a table the second moments of normals */
     double *rotation, *turned; /* (d, d) */
-    double *xi, *u, *mean;     /* (d), (d), (b): a point, rows of u, m(u) */
-    double *c, *half;          /* (K, b): C; C S, then Y^-1/2 C */
-    double *y, *root, *z;      /* (K, K), (K, K), (K) */
-    double *t;                 /* (q): xi and a */
-    double *total, *work;      /* (count); (q, q), (rows M, rows M) and more: of finish */
+    double *xi, *u, *mean, *c, *sums, *work, *scratch; /* of a group of points */
+    double *total, *second;                            /* (count); (q, q) and more: of finish */
     replicate_sums part[STAIR_MARGINAL_MOST];
     double *memory;
 };
@@ -49,65 +50,79 @@ bool stair_marginal_exists(const stair_model *model)
 
 /* ---- memory -------------------------------------------------------------------------------------- */
 
-static double *take(double **at, int n)
+/* Memory as it is handed out; without a base it is only counted. */
+typedef struct {
+    double *base;
+    size_t used;
+} pool;
+
+static double *take(pool *at, size_t n)
 {
-    double *here = *at;
-    *at += n;
+    double *here = at->base ? at->base + at->used : NULL;
+    at->used += (n + 7) / 8 * 8; /* whole cache lines */
     return here;
 }
 
-/* Places all arrays from `at` on; returns how many doubles they are. */
-static size_t place(stair_marginal *x, double *at)
+/* Places all arrays; returns how many doubles they are. */
+static size_t place(stair_marginal *x, double *base)
 {
-    double *start = at;
-    int rows = x->given + x->linear, k = x->labels, size = x->p * x->m;
-    x->map = take(&at, rows * x->p);
-    x->omega = take(&at, rows * x->m);
+    pool at = {.base = base};
+    size_t m = (size_t)x->shape.m, k = (size_t)x->shape.labels, p = (size_t)x->p, d = (size_t)x->d,
+           b = (size_t)x->b, q = (size_t)x->q, given = (size_t)x->shape.given,
+           linear = (size_t)x->shape.linear, rows = given + linear;
+    x->map = take(&at, rows * p);
+    x->omega = take(&at, rows * m);
     x->cov = take(&at, rows * rows);
-    x->lower = take(&at, x->given * x->given);
-    x->inverse = take(&at, x->given * x->given);
-    x->gain = take(&at, x->linear * x->given);
-    x->rest = take(&at, x->linear * x->linear);
+    x->lower = take(&at, given * given);
+    x->inverse = take(&at, given * given);
+    x->gain = take(&at, linear * given);
+    x->rest = take(&at, linear * linear);
     x->label = take(&at, k);
-    x->rotation = take(&at, x->d * x->d);
-    x->turned = take(&at, x->d * x->d);
-    x->xi = take(&at, x->d);
-    x->u = take(&at, x->d);
-    x->mean = take(&at, x->b);
-    x->c = take(&at, k * x->b);
-    x->half = take(&at, k * x->b);
-    x->y = take(&at, k * k);
-    x->root = take(&at, k * k);
-    x->z = take(&at, k);
-    x->t = take(&at, x->q);
-    x->total = take(&at, x->count);
-    x->work = take(&at, x->q * x->q + x->q * size + x->q);
-    for (int r = 0; r < STAIR_MARGINAL_MOST; r++) x->part[r].sum = take(&at, x->count);
-    return (size_t)(at - start);
+    x->rotation = take(&at, d * d);
+    x->turned = take(&at, d * d);
+    x->xi = take(&at, STAIR_GROUP * d);
+    x->u = take(&at, STAIR_GROUP * d);
+    x->mean = take(&at, STAIR_GROUP * b);
+    x->c = take(&at, STAIR_GROUP * k * b);
+    x->sums = take(&at, STAIR_GROUP * (size_t)x->count);
+    x->work = take(&at, STAIR_GROUP * (2 * k * b + 2 * k * k + 3 * k + q));
+    x->scratch = take(&at, x->model->ops->marginal->scratch(x->model));
+    x->total = take(&at, (size_t)x->count);
+    x->second = take(&at, q * q + q * p * m + q);
+    for (int r = 0; r < STAIR_MARGINAL_MOST; r++) x->part[r].sum = take(&at, (size_t)x->count);
+    return at.used;
 }
 
 stair_status stair_marginal_create(stair_context *context, const stair_model *model, stair_marginal **out)
 {
     stair_marginal *x = *out = calloc(1, sizeof *x);
     if (!x) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+    const stair_model_info *info = &model->info;
+    int given, linear;
+    model->ops->marginal->rows(model, &given, &linear, NULL);
     x->model = model;
-    x->p = model->info.indices;
-    x->m = model->info.tokens;
-    x->labels = model->info.label_size;
-    model->ops->marginal->rows(model, &x->given, &x->linear, NULL);
-    x->d = x->given * x->m;
-    x->b = x->linear * x->m;
+    x->p = info->indices;
+    x->d = given * info->tokens;
+    x->b = linear * info->tokens;
     x->q = x->d + x->b;
     x->count = 1 + x->q + x->q * (x->q + 1) / 2 + x->b * (x->b + 1) / 2;
-    double none;
-    size_t size = place(x, &none); /* pointers that nobody follows */
-    x->memory = calloc(size, sizeof(double));
+    x->shape = (stair_marginal_shape){.m = info->tokens,
+                                      .labels = info->label_size,
+                                      .given = given,
+                                      .linear = linear,
+                                      .noise = info->noise};
+    x->memory = aligned_alloc(64, place(x, NULL) * sizeof(double));
     if (!x->memory) {
         stair_marginal_destroy(out);
         return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
     }
     place(x, x->memory);
-    model->ops->marginal->rows(model, &x->given, &x->linear, x->map);
+    x->shape.omega = x->omega;
+    x->shape.lower = x->lower;
+    x->shape.gain = x->gain;
+    x->shape.rest = x->rest;
+    x->shape.label = x->label;
+    model->ops->marginal->rows(model, &given, &linear, x->map);
     return STAIR_OK;
 }
 
@@ -127,7 +142,7 @@ void stair_marginal_destroy(stair_marginal **out)
 /* omega and V of A Z. */
 static void reduce(stair_marginal *x, const double *omega, const double *cov)
 {
-    int rows = x->given + x->linear, p = x->p;
+    int rows = x->shape.given + x->shape.linear, p = x->p;
     for (int i = 0; i < rows; i++) {
         double half[STAIR_MAX_INDICES] = {0};
         for (int k = 0; k < p; k++)
@@ -137,9 +152,10 @@ static void reduce(stair_marginal *x, const double *omega, const double *cov)
             x->cov[i * rows + j] = 0;
             for (int k = 0; k < p; k++) x->cov[i * rows + j] += half[k] * x->map[j * p + k];
         }
-        for (int t = 0; t < x->m; t++) {
-            x->omega[i * x->m + t] = 0;
-            for (int k = 0; k < p; k++) x->omega[i * x->m + t] += x->map[i * p + k] * omega[k * x->m + t];
+        for (int t = 0; t < x->shape.m; t++) {
+            x->omega[i * x->shape.m + t] = 0;
+            for (int k = 0; k < p; k++)
+                x->omega[i * x->shape.m + t] += x->map[i * p + k] * omega[k * x->shape.m + t];
         }
     }
 }
@@ -147,7 +163,7 @@ static void reduce(stair_marginal *x, const double *omega, const double *cov)
 /* G = V_vu V_uu^-1 and S = V_vv - G V_uv */
 static void condition(stair_marginal *x)
 {
-    int n = x->given, l = x->linear, rows = n + l;
+    int n = x->shape.given, l = x->shape.linear, rows = n + l;
     for (int i = 0; i < l; i++) {
         double half[STAIR_MAX_INDICES]; /* V_vu lower^-T */
         for (int j = 0; j < n; j++) {
@@ -168,124 +184,15 @@ static void condition(stair_marginal *x)
 
 bool stair_marginal_set(stair_marginal *x, const double *label, const double *omega, const double *cov)
 {
-    int n = x->given, rows = n + x->linear;
-    double known[STAIR_SQUARE];
+    int n = x->shape.given, rows = n + x->shape.linear;
+    double known[STAIR_SQUARE], unused;
     reduce(x, omega, cov);
-    memcpy(x->label, label, sizeof(double) * (size_t)x->labels);
+    memcpy(x->label, label, sizeof(double) * (size_t)x->shape.labels);
     for (int i = 0; i < n; i++)
         for (int j = 0; j < n; j++) known[i * n + j] = x->cov[i * rows + j];
-    if (!stair_matrix_whiten(n, known, x->lower, x->inverse, &x->half_logdet)) return false;
+    if (!stair_matrix_whiten(n, known, x->lower, x->inverse, &unused)) return false;
     condition(x);
     return true;
-}
-
-/* ---- one point ------------------------------------------------------------------------------------- */
-
-/* u and m(u) at xi */
-static void place_point(stair_marginal *x)
-{
-    int n = x->given, m = x->m;
-    for (int t = 0; t < m; t++) {
-        double moved[STAIR_MAX_INDICES];
-        for (int i = 0; i < n; i++) {
-            moved[i] = 0;
-            for (int k = 0; k <= i; k++) moved[i] += x->lower[i * n + k] * x->xi[k * m + t];
-            x->u[i * m + t] = x->omega[i * m + t] + moved[i];
-        }
-        for (int i = 0; i < x->linear; i++) {
-            x->mean[i * m + t] = x->omega[(n + i) * m + t];
-            for (int k = 0; k < n; k++) x->mean[i * m + t] += x->gain[i * n + k] * moved[k];
-        }
-    }
-}
-
-/* Cholesky factor of y (K, K), in place of the one of core/matrix.h, which is as exact as labels do not need;
- * returns minus the logarithm of its determinant. */
-static double factor(int n, const double *y, double *root)
-{
-    double log_density = 0;
-    for (int i = 0; i < n; i++) {
-        for (int j = 0; j <= i; j++) {
-            double sum = y[i * n + j];
-            for (int k = 0; k < j; k++) sum -= root[i * n + k] * root[j * n + k];
-            root[i * n + j] = i == j ? sqrt(sum) : sum / root[j * n + j];
-        }
-        log_density -= log(root[i * n + i]);
-    }
-    return log_density;
-}
-
-/* Y = C S C^T + D, from C */
-static void spread_of_label(stair_marginal *x)
-{
-    int m = x->m, l = x->linear, b = x->b, n = x->labels;
-    for (int k = 0; k < n; k++)
-        for (int i = 0; i < l; i++)
-            for (int t = 0; t < m; t++) {
-                double sum = 0;
-                for (int j = 0; j < l; j++) sum += x->c[k * b + j * m + t] * x->rest[j * l + i];
-                x->half[k * b + i * m + t] = sum;
-            }
-    for (int k = 0; k < n; k++)
-        for (int j = 0; j <= k; j++) {
-            double sum = k == j ? x->model->info.noise : 0;
-            for (int i = 0; i < b; i++) sum += x->half[k * b + i] * x->c[j * b + i];
-            x->y[k * n + j] = sum;
-        }
-}
-
-/* Likelihood of u, up to a constant, logarithmic; fills t = (xi, a) and half = Y^-1/2 C. */
-static double likelihood(stair_marginal *x)
-{
-    int b = x->b, n = x->labels;
-    place_point(x);
-    x->model->ops->marginal->mix(x->model, x->u, x->c);
-    spread_of_label(x);
-    double energy = factor(n, x->y, x->root);
-    for (int k = 0; k < n; k++) {
-        double rest = x->label[k], scale = 1 / x->root[k * (n + 1)];
-        for (int i = 0; i < b; i++) {
-            double value = x->c[k * b + i];
-            rest -= value * x->mean[i];
-            for (int j = 0; j < k; j++) value -= x->root[k * n + j] * x->half[j * b + i];
-            x->half[k * b + i] = value * scale;
-        }
-        for (int j = 0; j < k; j++) rest -= x->root[k * n + j] * x->z[j];
-        x->z[k] = rest * scale;
-        energy -= 0.5 * x->z[k] * x->z[k];
-    }
-    memcpy(x->t, x->xi, sizeof(double) * (size_t)x->d);
-    for (int i = 0; i < b; i++) {
-        double sum = 0;
-        for (int k = 0; k < n; k++) sum += x->half[k * b + i] * x->z[k];
-        x->t[x->d + i] = sum;
-    }
-    return energy;
-}
-
-static void rescale(int count, replicate_sums *part, double top)
-{
-    double factor = part->top == -INFINITY ? 0 : exp(part->top - top);
-    for (int i = 0; i < count; i++) part->sum[i] *= factor;
-    part->top = top;
-}
-
-static void add_point(stair_marginal *x, replicate_sums *part)
-{
-    double energy = likelihood(x), *at = part->sum;
-    if (!(energy > -INFINITY)) return; /* a point where the likelihood is zero, or no number */
-    if (energy > part->top) rescale(x->count, part, energy);
-    double mass = exp(energy - part->top);
-    *at++ += mass;
-    for (int i = 0; i < x->q; i++) *at++ += mass * x->t[i];
-    for (int i = 0; i < x->q; i++)
-        for (int j = 0; j <= i; j++) *at++ += mass * x->t[i] * x->t[j];
-    for (int i = 0; i < x->b; i++)
-        for (int j = 0; j <= i; j++) {
-            double sum = 0;
-            for (int k = 0; k < x->labels; k++) sum += x->half[k * x->b + i] * x->half[k * x->b + j];
-            *at++ += mass * sum;
-        }
 }
 
 /* ---- a replicate ------------------------------------------------------------------------------------ */
@@ -313,6 +220,37 @@ static const double *even_points(stair_marginal *x, const double *table, int whi
     return *kept = even;
 }
 
+/* Points k .. k + 7 of a table, turned, into xi (d, 8); and the same mirrored. */
+static void turn_points(stair_marginal *x, const double *table, int k)
+{
+    int d = x->d;
+    memset(x->xi, 0, sizeof(double) * STAIR_GROUP * (size_t)d);
+    for (int i = 0; i < d; i++)
+        for (int j = 0; j < d; j++)
+            for (int s = 0; s < STAIR_GROUP; s++)
+                x->xi[i * STAIR_GROUP + s] += x->turned[i * d + j] * table[j * STAIR_QMC_TABLE + k + s];
+}
+
+static void add_group(stair_marginal *x, double *top)
+{
+    stair_marginal_place_table[stair_isa()](&x->shape, x->xi, x->u, x->mean);
+    x->model->ops->marginal->mix(x->model, x->u, x->scratch, x->c);
+    stair_marginal_add_table[stair_isa()](&x->shape, x->xi, x->mean, x->c, x->work, top, x->sums);
+}
+
+/* turned (d, d): a random rotation of this sample and replicate, times even */
+static void choose_rotation(stair_marginal *x, uint64_t seed, uint64_t sample, const double *even)
+{
+    int d = x->d;
+    stair_rng_normals(seed, STAIR_RNG_SHIFT, sample, d * d, x->rotation);
+    stair_matrix_orthonormalise(d, x->rotation);
+    for (int i = 0; i < d; i++)
+        for (int j = 0; j < d; j++) {
+            x->turned[i * d + j] = 0;
+            for (int k = j; k < d; k++) x->turned[i * d + j] += x->rotation[i * d + k] * even[k * d + j];
+        }
+}
+
 bool stair_marginal_sum(stair_marginal *x, uint64_t seed, uint64_t sample, int r, int n)
 {
     int d = x->d, which = r % TABLES;
@@ -321,26 +259,20 @@ bool stair_marginal_sum(stair_marginal *x, uint64_t seed, uint64_t sample, int r
     const double *table = tables + (size_t)which * (size_t)d * STAIR_QMC_TABLE,
                  *even = even_points(x, table, which, n);
     if (!even) return false;
-    replicate_sums *part = &x->part[r];
-    part->top = -INFINITY;
-    memset(part->sum, 0, sizeof(double) * (size_t)x->count);
-    stair_rng_normals(seed + 1 + (uint64_t)r, STAIR_RNG_SHIFT, sample, d * d, x->rotation);
-    stair_matrix_orthonormalise(d, x->rotation);
-    for (int i = 0; i < d; i++)
-        for (int j = 0; j < d; j++) {
-            x->turned[i * d + j] = 0;
-            for (int k = j; k < d; k++) x->turned[i * d + j] += x->rotation[i * d + k] * even[k * d + j];
-        }
-    for (int k = 0; k < n; k++) {
-        for (int i = 0; i < d; i++) {
-            x->xi[i] = 0;
-            for (int j = 0; j < d; j++) x->xi[i] += x->turned[i * d + j] * table[j * STAIR_QMC_TABLE + k];
-        }
-        add_point(x, part);
-        for (int i = 0; i < d; i++) x->xi[i] = -x->xi[i];
-        add_point(x, part);
+    double top = -INFINITY, *sum = x->part[r].sum;
+    choose_rotation(x, seed + 1 + (uint64_t)r, sample, even);
+    memset(x->sums, 0, sizeof(double) * STAIR_GROUP * (size_t)x->count);
+    for (int k = 0; k < n; k += STAIR_GROUP) {
+        turn_points(x, table, k);
+        add_group(x, &top);
+        for (int i = 0; i < STAIR_GROUP * d; i++) x->xi[i] = -x->xi[i];
+        add_group(x, &top);
     }
-    for (int i = 0; i < x->count; i++) part->sum[i] /= 2 * n;
+    x->part[r].top = top;
+    for (int i = 0; i < x->count; i++) {
+        sum[i] = 0;
+        for (int s = 0; s < STAIR_GROUP; s++) sum[i] += x->sums[i * STAIR_GROUP + s] / (2 * n);
+    }
     return true;
 }
 
@@ -349,13 +281,13 @@ bool stair_marginal_sum(stair_marginal *x, uint64_t seed, uint64_t sample, int r
 /* s (rows, M) from t = (xi, a): s_u = lower^-T xi - G^T a, s_v = a; in place. */
 static void unwhiten(const stair_marginal *x, double *t)
 {
-    int n = x->given, m = x->m;
+    int n = x->shape.given, m = x->shape.m;
     for (int token = 0; token < m; token++) {
         double out[STAIR_MAX_INDICES];
         for (int i = 0; i < n; i++) {
             out[i] = 0;
             for (int k = i; k < n; k++) out[i] += x->inverse[k * n + i] * t[k * m + token];
-            for (int k = 0; k < x->linear; k++) out[i] -= x->gain[k * n + i] * t[(n + k) * m + token];
+            for (int k = 0; k < x->shape.linear; k++) out[i] -= x->gain[k * n + i] * t[(n + k) * m + token];
         }
         for (int i = 0; i < n; i++) t[i * m + token] = out[i];
     }
@@ -364,11 +296,12 @@ static void unwhiten(const stair_marginal *x, double *t)
 /* out (P, M) = A^T s */
 static void lift(const stair_marginal *x, const double *s, double *out)
 {
-    int m = x->m;
+    int m = x->shape.m;
     for (int i = 0; i < x->p; i++)
         for (int t = 0; t < m; t++) {
             double sum = 0;
-            for (int k = 0; k < x->given + x->linear; k++) sum += x->map[k * x->p + i] * s[k * m + t];
+            for (int k = 0; k < x->shape.given + x->shape.linear; k++)
+                sum += x->map[k * x->p + i] * s[k * m + t];
             out[i * m + t] = sum;
         }
 }
@@ -390,7 +323,7 @@ static double add_replicates(stair_marginal *x, int from, int to)
 /* dg (PM, PM) from second (q, q), the second derivative of log Z in the coordinates t. */
 static void lift_square(stair_marginal *x, double *second, double *dg)
 {
-    int q = x->q, size = x->p * x->m;
+    int q = x->q, size = x->p * x->shape.m;
     double *rows = second + q * q, *column = rows + q * size; /* (q, PM), (q) */
     for (int i = 0; i < q; i++) {
         unwhiten(x, second + i * q);
@@ -411,9 +344,9 @@ static void lift_square(stair_marginal *x, double *second, double *dg)
 void stair_marginal_finish(stair_marginal *x, int from, int to, double *logz, double *g, double *dg)
 {
     int q = x->q, d = x->d;
-    double top = add_replicates(x, from, to), mass = x->total[0], *mean = x->total + 1, *second = x->work;
+    double top = add_replicates(x, from, to), mass = x->total[0], *mean = x->total + 1, *second = x->second;
     const double *moment = mean + q, *inner = moment + q * (q + 1) / 2;
-    *logz = log(mass) + top - 0.5 * x->labels * log(2 * M_PI);
+    *logz = log(mass) + top - 0.5 * x->shape.labels * log(2 * M_PI);
     for (int i = 0; i < q; i++) mean[i] /= mass;
     for (int i = 0; i < q; i++)
         for (int j = 0; j <= i; j++) {
@@ -422,8 +355,7 @@ void stair_marginal_finish(stair_marginal *x, int from, int to, double *logz, do
             if (j >= d) value -= *inner++ / mass;
             second[i * q + j] = second[j * q + i] = value;
         }
-    memcpy(x->t, mean, sizeof(double) * (size_t)q);
-    unwhiten(x, x->t);
-    lift(x, x->t, g);
+    unwhiten(x, mean);
+    lift(x, mean, g);
     lift_square(x, second, dg);
 }

@@ -28,6 +28,17 @@ enum {
 
 typedef struct stair_marginal stair_marginal;
 
+/* What the loops over points read of a sample. */
+typedef struct {
+    int m, labels, given, linear; /* M, K; rows of u, of v */
+    double noise;
+    const double *omega; /* (given + linear, M) */
+    const double *lower; /* (given, given): factor of V_uu */
+    const double *gain;  /* (linear, given): G */
+    const double *rest;  /* (linear, linear): S */
+    const double *label; /* (K) */
+} stair_marginal_shape;
+
 /* Whether the model has such rows, and noise on y. */
 bool stair_marginal_exists(const stair_model *model);
 

@@ -79,8 +79,9 @@ typedef struct {
 typedef struct {
     /* Numbers of rows of u and of v, and A (given + linear, P), independent rows, u first; a may be NULL. */
     void (*rows)(const struct stair_model *model, int *given, int *linear, double *a);
-    /* c (K, linear*M) at u (given, M) */
-    void (*mix)(const struct stair_model *model, const double *u, double *c);
+    size_t (*scratch)(const struct stair_model *model); /* doubles */
+    /* c (K, linear*M, 8) at u (given, M, 8): STAIR_GROUP points at once, the lanes of every array */
+    void (*mix)(const struct stair_model *model, const double *u, double *scratch, double *c);
 } stair_marginal_ops;
 
 /* Optional: outputs, loss and gradient of STAIR_GROUP samples at once; samples are the lanes of every array.
