@@ -217,7 +217,7 @@ stair_status stair_sgd(stair_context *context, const stair_model *model, const s
         return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
     }
     r->runs = options->seeds;
-    r->layers = stair_sgd_layers(model);
+    r->layers = model->info.row_layers;
     r->indices = model->info.indices;
     r->dim = options->dim;
     r->samples = stair_sgd_samples(options);

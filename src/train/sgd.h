@@ -25,7 +25,6 @@ stair_status stair_descent_open(stair_context *context, const stair_model *model
                                 stair_descent *d);
 void stair_descent_close(stair_descent *d);
 
-int stair_sgd_layers(const stair_model *model); /* those of its rows; a readout is the last */
 size_t stair_sgd_samples(const stair_sgd_options *options);
 int64_t stair_sgd_batches(const stair_sgd_options *options);
 

@@ -123,13 +123,6 @@ void stair_descent_close(stair_descent *d)
     *d = (stair_descent){0};
 }
 
-int stair_sgd_layers(const stair_model *model)
-{
-    int most = 0;
-    for (int i = 0; i < model->info.indices; i++) most = model->layer[i] > most ? model->layer[i] : most;
-    return most + 1;
-}
-
 /* |a b^T|_F for `rank` rows of a and b (P, dim) */
 static double gram_norm(int rank, const int *rows, int dim, const double *a, const double *b)
 {
@@ -149,7 +142,7 @@ static void measure_weights(const stair_descent *d, stair_sgd_record *record)
 {
     const stair_model *model = d->net.model;
     const double *w = d->weights, *t = d->teacher;
-    int dim = d->net.dim, layers = stair_sgd_layers(model);
+    int dim = d->net.dim, layers = model->info.row_layers;
     for (int l = 0; l < layers; l++) {
         int rows[STAIR_MAX_INDICES], rank = 0;
         double squares = 0;
