@@ -138,7 +138,7 @@ static void say(cli_report *report, const figure_job *job)
             report_note(report, "and all weights are recovered exactly from alpha = %.4g on.\n", step->alpha);
         else if (isfinite(step->alpha))
             report_note(report, "%s %s is learned from alpha = %.4g on, ",
-                        job->info.layers > 1 ? "layer" : "index", learned, step->alpha);
+                        job->info.row_layers > 1 ? "layer" : "index", learned, step->alpha);
     }
     report_note(report, "Written: %s/staircase.png, .pdf and .csv\n", job->folder);
 }

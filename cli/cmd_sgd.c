@@ -62,7 +62,7 @@ static stair_status run(cli_request *request)
     cli_options *o = &request->options;
     if (o->alpha.count <= 1) STAIR_TRY(training_checkpoint(request, &o->sgd.checkpoint));
     stair_sgd_options how = o->sgd;
-    int layers = stair_model_describe(request->model).layers;
+    int layers = stair_model_describe(request->model).row_layers;
     size_t count = o->alpha.count ? o->alpha.count : 1;
     const double *alphas = o->alpha.count ? o->alpha.values : &how.alpha;
     STAIR_TRY(stair_sgd_check(request->context, &how));

@@ -88,7 +88,7 @@ static stair_status make_models(cli_grid *grid)
         stair_model_destroy(&model);
         grid->indices[m] = info.indices;
         if (info.indices > grid->most_indices) grid->most_indices = info.indices;
-        if (info.layers > grid->most_layers) grid->most_layers = info.layers;
+        if (info.row_layers > grid->most_layers) grid->most_layers = info.row_layers;
     }
     return STAIR_OK;
 }

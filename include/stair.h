@@ -77,6 +77,8 @@ typedef struct {
     bool output_noisy; /* the label is y itself, with `noise` added */
     const int *ranks;  /* (layers): indices of each layer, in row order */
     double prenoise, noise;
+    int row_layers; /* layers that rows belong to: L, and one more for a readout */
+    int blocks;     /* of the embedding, of equal dimension: rows act on one of them; usually 1 */
 } stair_model_info;
 
 stair_status stair_model_create(stair_context *context, const char *spec, stair_model **model);

@@ -159,5 +159,14 @@ plant 'perfect recovery too soon in a figure'      src/asymptotics/staircase_cur
 plant 'a z-score against exactly nothing'         src/gamp/compare.c 's|q == 0 && q_error == 0 ? NAN : z_score|z_score|' 'test_gamp_compare z_scores*'
 plant 'the fixed point beside runs from an overlap' src/gamp/compare.c 's|options->start_overlap > 0 ? STAIR_THEORY_TRAJECTORY|options->start_overlap > 1 ? STAIR_THEORY_TRAJECTORY|' 'test_gamp_compare theory_follows*'
 
+plant 'heads scored without 1/H'                  src/model/heads.c 's|.scale = 1 / sqrt(heads)|.scale = 1|' 'test_model_heads labels*'
+plant 'a readout that reads another head'         src/model/heads_batch_hot.c 's|zed(z, m, a->value + h \* a->outputs + o, j)|zed(z, m, a->value + o, j)|' 'test_model_heads losses*'
+plant 'samples of one block counted for all'      src/asymptotics/branch.c 's|f\[i\] \*= b->model->blocks|f[i] *= b->model->blocks > 0|' 'test_blocks overlap*'
+plant 'an entropy per dimension of a block'       src/asymptotics/entropy.c 's|prior / model->blocks|prior|' 'test_blocks entropy*'
+plant 'overlaps between blocks in GAMP'           src/gamp/pass.c '/stair_blocks_keep_pairs(s->model, s->a)/d' 'test_blocks gamp_on*'
+plant 'b outside of the blocks of its rows'       src/gamp/pass.c '/stair_blocks_keep(s->model, s->dim, all.b)/d' 'test_blocks gamp_on*'
+plant 'a head whose rows flip one by one'         src/gamp/measure.c 's|s->symmetry.sign\[j\] == s->symmetry.sign\[i\]|j == i|' 'test_blocks alignment_knows*'
+plant 'a readout integrated out without its noise' src/model/marginal_hot.c 's|lanes_set(k == j ? s->noise : 0)|lanes_set(k == j ? 1e-9 : 0)|' 'test_model_marginal agrees*'
+
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

@@ -37,6 +37,12 @@ void stair_branch_overlap(const stair_branch *b, double *q)
     stair_symmetrise(&b->structure->symmetry, q);
 }
 
+void stair_branch_f(const stair_branch *b, const stair_average *average, int r, double *f)
+{
+    stair_average_f(average, r, f);
+    for (int i = 0; i < average->indices * average->indices; i++) f[i] *= b->model->blocks;
+}
+
 static void rests(const stair_branch *b, double *values) /* eigenvalues of 1 - Q, exact for small ones */
 {
     double vectors[STAIR_SQUARE];

@@ -1,6 +1,9 @@
 /* A branch of fixed points of state evolution: some directions learned, the others exactly at zero.
  *
- *   Qhat = alpha f(Q) + lambda/(1-lambda),  Q = Qhat (1 + Qhat)^-1,  f(Q) = E sum_m g_m g_m^T
+ *   Qhat = alpha f(Q) + lambda/(1-lambda),  Q = Qhat (1 + Qhat)^-1,  f(Q) = H E sum_m g_m g_m^T
+ *
+ * H: blocks of the embedding, model->blocks.  alpha counts samples per dimension of all of it, while a row
+ * has the dimension of one block: it sees H times as many.
  *
  * either at given alpha, or at a given mean v of the eigenvalues of 1 - Q on what is learned, in which
  * case alpha follows: a branch that folds back is walked along without noticing. */
@@ -62,6 +65,9 @@ void stair_branch_place(stair_branch *b, const double *q);
 double stair_branch_least(const stair_branch *b);   /* least eigenvalue of 1 - Q on what is learned, */
 double stair_branch_largest(const stair_branch *b); /* the largest */
 double stair_branch_mean(const stair_branch *b);    /* mean of them: v */
+
+/* f(Q) (P, P) by replicate r of an average, or by their mean for r < 0. */
+void stair_branch_f(const stair_branch *b, const stair_average *average, int r, double *f);
 
 stair_status stair_branch_at_alpha(stair_branch *b, double alpha, stair_branch_point *point);
 stair_status stair_branch_at_mean(stair_branch *b, double v, bool fine, stair_branch_point *point);

@@ -1,9 +1,10 @@
-/* Free entropy S(Q) - S(0), S(Q) = 1/2 [log det(1 - Q) + Tr Q] + alpha E log Z_out.
+/* Free entropy S(Q) - S(0) per dimension, S(Q) = 1/(2H) [log det(1 - Q) + Tr Q] + alpha E log Z_out, with H
+ * blocks of the embedding: a row has the dimension of one.
  *
  * log Z_out is a density in coordinates of the label, so S has an alpha-dependent constant that only the
  * difference removes.  Labels have the same distribution at any Q: samples take the difference label by
  * label, where most of what varies cancels; a grid of labels takes the difference of two averages. dS/dQ =
- * (Qhat(Q) - Q (1-Q)^-1)/2 vanishes at fixed points of state evolution. */
+ * (Qhat(Q) - Q (1-Q)^-1)/(2H) vanishes at fixed points of state evolution. */
 #include "asymptotics/branch.h"
 #include "asymptotics/effort.h"
 
@@ -80,7 +81,7 @@ stair_status stair_entropy_at(stair_context *context, const stair_model *model,
     if (status == STAIR_OK) status = difference(context, structure, &effort, q, &at, &from, &value, error);
     stair_average_destroy(&at);
     stair_average_destroy(&from);
-    *entropy = prior + alpha * value;
+    *entropy = prior / model->blocks + alpha * value;
     *error *= alpha;
     return status;
 }

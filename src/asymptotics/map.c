@@ -81,7 +81,7 @@ void stair_map_from(const stair_branch *b, const stair_average *average, int r, 
                     stair_map_value *out)
 {
     double f[STAIR_SQUARE];
-    stair_average_f(average, r, f);
+    stair_branch_f(b, average, r, f);
     out->alpha = target.by_mean ? alpha_for_mean(b, f, target.value) : target.value;
     image(b, f, out->alpha, out->image);
     out->residual = 0;

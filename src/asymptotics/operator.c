@@ -1,7 +1,8 @@
-/* F(X)_ij = sum_ab sum_kl E[G_ik,ab X_kl G_jl,ab] maps positive matrices to positive ones, so by Perron
- * and Frobenius its largest eigenvalue has an eigenvector X >= 0.  F is self-adjoint in the Frobenius
- * product.  Starting from the identity, as side information does, the power method finds the X whose
- * range is the subspace that is learned first, also when the eigenvalue is degenerate.
+/* F(X)_ij = H sum_ab sum_kl E[G_ik,ab X_kl G_jl,ab], H blocks of the embedding (branch.h), maps positive
+ * matrices to positive ones, so by Perron and Frobenius its largest eigenvalue has an eigenvector X >= 0.  F
+ * is self-adjoint in the Frobenius product.  Starting from the identity, as side information does, the power
+ * method finds the X whose range is the subspace that is learned first, also when the eigenvalue is
+ * degenerate.
  *
  * The largest eigenvalue of an average is too large: X is chosen by the noise that it is then measured with,
  * the more so the closer other eigenvalues are.  X chosen by all replicates but one and measured with that
@@ -65,7 +66,7 @@ static double measure(const stair_average *average, const double *basis, int r, 
 {
     double y[STAIR_SQUARE];
     stair_average_apply(average, r, basis, x, y);
-    return product(average->kernel * average->kernel, x, y);
+    return average->structure->model->blocks * product(average->kernel * average->kernel, x, y);
 }
 
 /* By how much the value exceeds that of eigenvectors which do not know the noise they are measured with. */

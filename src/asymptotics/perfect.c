@@ -1,12 +1,12 @@
 /* State evolution as V -> 0 is scale-free.  Near the truth the label is a linear map of Z - omega,
  * y - y* = J dZ with J = dy/dZ (K, PM), so the posterior is Gaussian and
  *
- *   -dg = J^T (J V J^T)^+ J,     f(V) = E sum_m [J^T (J V J^T)^+ J]_mm,     V' = (alpha f(V))^-1 :
+ *   -dg = J^T (J V J^T)^+ J,     f(V) = H E sum_m [J^T (J V J^T)^+ J]_mm,     V' = (alpha f(V))^-1 :
  *
  * V -> f(V)^-1 is homogeneous of degree one and monotone, so (Perron and Frobenius, nonlinear) it has one
  * eigenvalue mu on positive matrices, V' = (mu/alpha) V, and perfect recovery is stable for alpha > mu. Since
- * tr V f(V) is the rank of J, an eigenvector V > 0 gives mu = P / rank J: the bound by counting.  mu is
- * nevertheless computed: an eigenvector on the boundary would show. */
+ * tr V f(V) is H times the rank of J, an eigenvector V > 0 gives mu = P / (H rank J): the bound by counting.
+ * mu is nevertheless computed: an eigenvector on the boundary would show.  H: blocks, see branch.h. */
 #include "asymptotics/perfect.h"
 
 #include <math.h>
@@ -55,10 +55,10 @@ static double step(int p, const double *f, double *v)
 static void find(const stair_linear *linear, const stair_symmetry *symmetry, size_t points, int replicates,
                  uint64_t seed, stair_perfect *out)
 {
-    int p = linear->model->info.indices;
+    int p = linear->model->info.indices, blocks = linear->model->blocks;
     double v[STAIR_SQUARE] = {0}, f[STAIR_SQUARE], part[STAIR_SQUARE], mu[STAIR_MOST_REPLICATES], before = 0;
     out->equations = linear->rank;
-    out->counting = out->equations ? (double)p / out->equations : INFINITY;
+    out->counting = out->equations ? (double)p / out->equations / blocks : INFINITY;
     for (int i = 0; i < p; i++) v[i * (p + 1)] = 1.0 / p;
     for (int s = 0; s < tuning.steps; s++) {
         average(linear, symmetry, points, seed, 0, v, f);
@@ -71,7 +71,7 @@ static void find(const stair_linear *linear, const stair_symmetry *symmetry, siz
         double next[STAIR_SQUARE];
         average(linear, symmetry, points, seed, r, v, part);
         memcpy(next, v, sizeof next);
-        mu[r] = step(p, part, next);
+        mu[r] = step(p, part, next) / blocks;
         out->alpha += mu[r] / replicates;
     }
     out->error = stair_replicate_error(replicates, mu);

@@ -7,7 +7,7 @@
 typedef struct {
     double alpha, error;              /* Q = 1 is stable above */
     int equations;                    /* independent ones that a label sets for Z: rank of dy/dZ */
-    double counting;                  /* P / equations: no method recovers below it */
+    double counting;                  /* P / (equations blocks): no method recovers below it */
     double ratios[STAIR_MAX_INDICES]; /* diagonal of V as it vanishes, trace 1 */
 } stair_perfect;
 

@@ -201,7 +201,7 @@ static double drift_of(const stair_branch *b, const stair_average *average, int 
     int p = b->model->info.indices, k = b->kernel;
     const bool *even = b->structure->symmetry.even;
     double f[STAIR_SQUARE], inside[STAIR_SQUARE], trace = 0;
-    stair_average_f(average, r, f);
+    stair_branch_f(b, average, r, f);
     for (int i = 0; i < p * p; i++)
         if (even[i / p] || even[i % p]) f[i] = 0;
     stair_symmetrise(&b->structure->symmetry, f);

@@ -19,12 +19,12 @@ static const struct {
     size_t ends; /* bytes at either end of X that tell one data set from another */
 } tuning = {.points = 512, .ends = 65536};
 
-static stair_status check_data(stair_context *context, const stair_gamp_data *data)
+static stair_status check_data(stair_context *context, const stair_model *model, const stair_gamp_data *data)
 {
     if (data->dim < 1 || data->dim > STAIR_MOST_DATA_DIM)
         return stair_fail(context, STAIR_BAD_INPUT, "the dimension of x must be between 1 and 2^24, not %d",
                           data->dim);
-    return STAIR_OK;
+    return stair_blocks_check(context, model, data->dim);
 }
 
 static stair_tiles tiles_of(const stair_model *model, const stair_gamp_data *data)
@@ -58,7 +58,7 @@ stair_status stair_gamp_fit(stair_context *context, const stair_model *model,
 {
     *result = NULL;
     STAIR_TRY(stair_gamp_check(context, options));
-    STAIR_TRY(check_data(context, data));
+    STAIR_TRY(check_data(context, model, data));
     if (options->start_overlap > 0 || options->side > 0)
         return stair_fail(context, STAIR_BAD_INPUT, "given data have no teacher to start from or to look at");
     stair_gamp_problem problem = {.tiles = tiles_of(model, data), .labels = data->labels};
@@ -97,7 +97,7 @@ stair_status stair_gamp_result_from(stair_context *context, const stair_model *m
 {
     *result = NULL;
     size_t p = (size_t)model->info.indices;
-    STAIR_TRY(check_data(context, &(stair_gamp_data){.dim = dim}));
+    STAIR_TRY(check_data(context, model, &(stair_gamp_data){.dim = dim}));
     STAIR_TRY(check_posterior(context, (int)p, dim, weights, cov));
     STAIR_TRY(stair_gamp_result_create(context, model, 1, dim, 0, result));
     stair_gamp_run *run = (*result)->run;
@@ -109,6 +109,7 @@ stair_status stair_gamp_result_from(stair_context *context, const stair_model *m
         return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
     }
     memcpy(run->weights, weights, p * (size_t)dim * sizeof(double));
+    stair_blocks_keep(model, dim, run->weights);
     memcpy(run->cov, cov, p * p * sizeof(double));
     return STAIR_OK;
 }
@@ -163,7 +164,7 @@ static stair_status predict_block(void *user, size_t block, int thread, stair_co
 stair_status stair_gamp_predict(stair_context *context, const stair_model *model, const stair_gamp_run *run,
                                 const stair_gamp_data *fresh, double *mean, double *deviation, double *plugin)
 {
-    STAIR_TRY(check_data(context, fresh));
+    STAIR_TRY(check_data(context, model, fresh));
     int cells = model->info.indices * model->info.tokens;
     double *omega = malloc((fresh->samples * (size_t)cells + 1) * sizeof(double));
     stair_tiles tiles = tiles_of(model, fresh);
@@ -182,7 +183,7 @@ stair_status stair_gamp_predict(stair_context *context, const stair_model *model
         for (int n = 0; n < tuning.points; n++)
             stair_qmc_gaussian(cells, (uint64_t)tuning.points, (uint64_t)n, shift, job.normals + n * cells);
         stair_spectral_map(model->info.indices, run->cov, stair_shifted_root, model->info.prenoise, job.root);
-        status = stair_gamp_project(context, &tiles, model->info.indices, run->weights, omega);
+        status = stair_gamp_project(context, &tiles, model, run->weights, omega);
     }
     if (status == STAIR_OK) status = stair_parallel(context, stair_tiles_blocks(&tiles), predict_block, &job);
     free(omega);

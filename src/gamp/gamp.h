@@ -5,7 +5,9 @@
  *   f   = (1 + (1-l) A)^-1 (sqrt(l) S + (1-l) b),  F = (1-l) (1 + (1-l) A)^-1
  *   W^(t+1) = (1-d) f + d W^t,  C^(t+1) = (1-d) F + d C^t,  o^(t+1) = (1-d) F g^t + d o^t
  *
- * with side information S = sqrt(l) W* + sqrt(1-l) n of strength l, and damping d.
+ * with side information S = sqrt(l) W* + sqrt(1-l) n of strength l, and damping d.  D is the dimension of a
+ * row: that of one block where the embedding has several (model/blocks.h).  W, S and b are zero outside of
+ * the blocks of their rows, A and C between rows of different blocks.
  *
  * The memory o makes damping exact: W^t is a weighted sum of past f, each of which has its own Onsager term,
  * and o is the sum of these.  Without damping o^(t+1) = C^(t+1) g^t.  Reference: Algorithm 1 of the paper,
@@ -14,6 +16,7 @@
 #define STAIR_GAMP_GAMP_H
 
 #include "gamp/tiles.h"
+#include "model/blocks.h"
 #include "model/structure.h"
 
 typedef enum {
@@ -44,7 +47,9 @@ typedef struct stair_gamp_state {
     stair_channel_options channel;
     stair_gamp_variant variant;
     const stair_gamp_problem *problem;
-    int p, m, dim;
+    int p, m;
+    int dim; /* of the embedding, */
+    int one; /* and D, of a row of W: of one block */
     size_t samples;
     double scale; /* 1/sqrt(D) */
     int iteration;
@@ -84,8 +89,8 @@ void stair_gamp_state_start(stair_gamp_state *state, uint64_t seed);
 /* Fills next_g, next_o, b, a and gg from the rest; when it fails the run is where it was. */
 size_t stair_gamp_sum_size(const stair_gamp_state *state); /* doubles that a pass sums over the samples */
 stair_status stair_gamp_pass(stair_context *context, stair_gamp_state *state);
-/* z (N, P, M) = X w^T / sqrt(D) */
-stair_status stair_gamp_project(stair_context *context, const stair_tiles *tiles, int indices,
+/* z (N, P, M) = X w^T / sqrt(D), w (P, dim) */
+stair_status stair_gamp_project(stair_context *context, const stair_tiles *tiles, const stair_model *model,
                                 const double *w, double *z);
 
 /* ---- step.c ------------------------------------------------------------------------------------ */
@@ -111,8 +116,8 @@ bool stair_gamp_column(int p, const double *a, const double *b, double *cov, dou
 void stair_gamp_widen(const stair_tiles *tiles, const void *x, size_t n, double *out);
 
 /* ---- measure.c ------------------------------------------------------------------------------------ */
-/* out (P, P) = a b^T / D for a, b (P, D) */
-void stair_gamp_overlap(int p, int dim, const double *a, const double *b, double *out);
+/* out (P, P) = a b^T / D for a, b (P, dim) */
+void stair_gamp_overlap(const stair_model *model, int dim, const double *a, const double *b, double *out);
 /* Turns rows of m and rows and columns of q as the symmetries of the model allow, so that m is as close to
  * diagonal and positive as it gets; q may be NULL. */
 void stair_gamp_align(const stair_structure *structure, double *q, double *m);

@@ -26,17 +26,21 @@ enum {
 }; /* random shifts of the lattice behind the errors; their spread is the error of these */
 
 static const struct {
-    double lost; /* pivot, relative to its diagonal entry, that is rounding */
-} tuning = {.lost = 1e-14};
+    double lost;    /* pivot, relative to its diagonal entry, that is rounding */
+    double angle;   /* of a rotation that is tried: no multiple of pi is near, */
+    double same;    /* labels that differ by less are equal, */
+    uint64_t point; /* and number of the random Z */
+} tuning = {.lost = 1e-14, .angle = 0.7, .same = 1e-9, .point = 2000};
 
-void stair_gamp_overlap(int p, int dim, const double *a, const double *b, double *out)
+void stair_gamp_overlap(const stair_model *model, int dim, const double *a, const double *b, double *out)
 {
+    int p = model->info.indices, one = stair_blocks_dim(model, dim);
     for (int i = 0; i < p; i++)
         for (int j = 0; j < p; j++) {
             const double *x = a + (size_t)i * (size_t)dim, *y = b + (size_t)j * (size_t)dim;
             double sum = 0;
             for (int d = 0; d < dim; d++) sum += x[d] * y[d];
-            out[i * p + j] = sum / dim;
+            out[i * p + j] = sum / one;
         }
 }
 
@@ -61,45 +65,68 @@ static void turn(int p, const double *r, double *q, double *m)
         }
 }
 
-/* r for the rows that turn with row `first`: the rotation that brings their block of m closest to a positive
- * matrix. */
-static void block_rotation(int p, const stair_symmetry *s, int first, const double *m, double *r)
+/* Whether rows i and j may be turned into each other: the label allows it, and they act on the same block. */
+static bool turn_together(const stair_structure *s, int i, int j)
 {
-    double block[STAIR_SQUARE], best[STAIR_SQUARE], other[STAIR_SQUARE], trace[2] = {0, 0};
-    int row[STAIR_MAX_INDICES], n = 0;
-    for (int i = first; i < p; i++)
-        if (s->turn[i] == first) row[n++] = i;
-    for (int i = 0; i < n; i++)
-        for (int j = 0; j < n; j++) block[i * n + j] = m[row[i] * p + row[j]];
+    return s->symmetry.turn[i] == s->symmetry.turn[j] && s->model->block[i] == s->model->block[j];
+}
+
+/* The rotation (n, n) that brings block (n, n) closest to a positive matrix. */
+static void best_rotation(int n, const double *block, double *rotation)
+{
+    double best[STAIR_SQUARE], other[STAIR_SQUARE], trace[2] = {0, 0};
     stair_matrix_procrustes(n, block, 1, best);
     stair_matrix_procrustes(n, block, -1, other);
     for (int i = 0; i < n * n; i++) {
         trace[0] += best[i] * block[i];
         trace[1] += other[i] * block[i];
     }
+    memcpy(rotation, trace[0] >= trace[1] ? best : other, sizeof(double) * (size_t)(n * n));
+}
+
+/* r for the rows that turn with row `first`. */
+static void block_rotation(int p, const stair_structure *s, int first, const double *m, double *r)
+{
+    double block[STAIR_SQUARE], best[STAIR_SQUARE];
+    int row[STAIR_MAX_INDICES], n = 0;
+    for (int i = first; i < p; i++)
+        if (turn_together(s, i, first)) row[n++] = i;
     for (int i = 0; i < n; i++)
-        for (int j = 0; j < n; j++) r[row[i] * p + row[j]] = (trace[0] >= trace[1] ? best : other)[i * n + j];
+        for (int j = 0; j < n; j++) block[i * n + j] = m[row[i] * p + row[j]];
+    best_rotation(n, block, best);
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++) r[row[i] * p + row[j]] = best[i * n + j];
 }
 
-/* Whether other rows turn with row i. */
-static bool turns(int p, const stair_symmetry *s, int i)
+/* The first of the rows that turn with row i, and whether there are others. */
+static int first_turning(const stair_structure *s, int i, bool *others)
 {
-    for (int j = 0; j < p; j++)
-        if (j != i && s->turn[j] == s->turn[i]) return true;
-    return false;
+    int first = -1;
+    *others = false;
+    for (int j = 0; j < s->symmetry.indices; j++) {
+        if (!turn_together(s, i, j)) continue;
+        if (first < 0) first = j;
+        *others |= j != i;
+    }
+    return first;
 }
 
-/* r for the rows that do not turn: each goes to a place where the symmetries allow it, with the sign that
- * makes its entry of m positive; the largest entries of m choose first. */
-static void exchange(int p, const stair_symmetry *s, const double *m, double *r)
+/* r for the rows that do not turn: each goes to a place where the symmetries allow it, on the block it acts
+ * on, with the sign that makes its entry of m positive; the largest entries of m choose first. */
+static void exchange(int p, const stair_structure *structure, const double *m, double *r)
 {
+    const stair_symmetry *s = &structure->symmetry;
+    const int *block = structure->model->block;
     bool row[STAIR_MAX_INDICES] = {false}, column[STAIR_MAX_INDICES] = {false};
-    for (int i = 0; i < p; i++) row[i] = column[i] = turns(p, s, i);
+    for (int i = 0; i < p; i++) {
+        first_turning(structure, i, &row[i]);
+        column[i] = row[i];
+    }
     for (int step = 0; step < p; step++) {
         int a = -1, b = -1;
         for (int i = 0; i < p; i++)
             for (int j = 0; j < p; j++)
-                if (!row[i] && !column[j] && s->kind[i] == s->kind[j] &&
+                if (!row[i] && !column[j] && s->kind[i] == s->kind[j] && block[i] == block[j] &&
                     (a < 0 || fabs(m[i * p + j]) > fabs(m[a * p + b])))
                     a = i, b = j;
         if (a < 0) return;
@@ -108,17 +135,94 @@ static void exchange(int p, const stair_symmetry *s, const double *m, double *r)
     }
 }
 
-/* Signs and places of rows, rotations of those that turn into each other; and, where that is a symmetry
- * though no single sign is (as for z1 z2), the sign of all of Z. */
+/* Rows that only change sign together, `rank` of each matrix: those of one head, or a query and its key. */
+typedef struct {
+    int rows[STAIR_MAX_INDICES], count, rank;
+} joint_rows;
+
+/* Whether the label stays when the rows of all matrices are turned alike, at one random Z. */
+static bool turn_jointly(const stair_model *model, const joint_rows *g)
+{
+    int m = model->info.tokens;
+    bool plain = model->info.output_noisy;
+    double z[STAIR_MAX_CELLS], y[2][STAIR_MAX_LABEL], c = cos(tuning.angle), s = sin(tuning.angle);
+    stair_rng_normals(1, STAIR_RNG_POINTS, tuning.point, model->info.indices * m, z);
+    for (int turned = 0; turned < 2; turned++) {
+        for (int k = 0; turned && k + 1 < g->count; k++) {
+            if (k % g->rank == g->rank - 1) continue; /* the next row is of another matrix */
+            for (int t = 0; t < m; t++) {
+                double *a = z + g->rows[k] * m + t, *b = z + g->rows[k + 1] * m + t, kept = *a;
+                *a = c * kept + s * *b;
+                *b = c * *b - s * kept;
+            }
+        }
+        model->ops->forward(model, z, plain ? y[turned] : NULL, plain ? NULL : y[turned]);
+    }
+    for (int k = 0; k < model->info.label_size; k++)
+        if (!(fabs(y[0][k] - y[1][k]) <= tuning.same * (1 + fabs(y[0][k])))) return false;
+    return true;
+}
+
+/* The rows that change sign with row i, which is the first of them. */
+static joint_rows rows_with(const stair_structure *s, int i)
+{
+    const stair_model *model = s->model;
+    joint_rows g = {.rank = model->layer[i] < model->info.layers ? model->info.ranks[model->layer[i]] : 1};
+    for (int j = i; j < s->symmetry.indices; j++)
+        if (s->symmetry.sign[j] == s->symmetry.sign[i]) g.rows[g.count++] = j;
+    if (g.rank > 1 && (g.count % g.rank || !turn_jointly(model, &g))) g.rank = 1;
+    return g;
+}
+
+/* r for rows that change sign, or turn, together: by the sum of their matrices' blocks of m. */
+static void joint_rotation(int p, const joint_rows *g, const double *m, double *r)
+{
+    double block[STAIR_SQUARE] = {0}, best[STAIR_SQUARE];
+    int n = g->rank;
+    for (int k = 0; k < g->count; k++)
+        for (int j = 0; j < n; j++) block[k % n * n + j] += m[g->rows[k] * p + g->rows[k / n * n + j]];
+    best_rotation(n, block, best);
+    for (int k = 0; k < g->count; k++)
+        for (int j = 0; j < n; j++) r[g->rows[k] * p + g->rows[k / n * n + j]] = best[k % n * n + j];
+}
+
+/* Signs and rotations that act on several rows at once. */
+static void align_jointly(const stair_structure *s, double *q, double *m)
+{
+    int p = s->symmetry.indices;
+    const int *sign = s->symmetry.sign;
+    double r[STAIR_SQUARE] = {0};
+    bool any = false, done[STAIR_MAX_INDICES] = {false};
+    for (int i = 0; i < p; i++) {
+        if (done[i]) continue;
+        r[i * (p + 1)] = 1;
+        if (!sign[i]) continue;
+        joint_rows g = rows_with(s, i);
+        r[i * (p + 1)] = 0;
+        joint_rotation(p, &g, m, r);
+        for (int k = 0; k < g.count; k++) done[g.rows[k]] = true;
+        any = true;
+    }
+    if (any) turn(p, r, q, m);
+}
+
+/* Signs and places of rows, rotations of those that turn into each other, alone or with others; and, where
+ * that is a symmetry though no single sign is (as for z1 z2), the sign of all of Z.
+ *
+ * Not divided out, since no posterior has them: the scale between a query and its key, which the Gaussian
+ * prior of the weights fixes, and exchanges of heads, which are told apart by the block that each one mixes.
+ */
 void stair_gamp_align(const stair_structure *structure, double *q, double *m)
 {
-    const stair_symmetry *s = &structure->symmetry;
-    int p = s->indices;
+    int p = structure->symmetry.indices;
     double r[STAIR_SQUARE] = {0}, trace = 0;
-    for (int i = 0; i < p; i++)
-        if (s->turn[i] == i && turns(p, s, i)) block_rotation(p, s, i, m, r);
-    exchange(p, s, m, r);
+    for (int i = 0; i < p; i++) {
+        bool others;
+        if (first_turning(structure, i, &others) == i && others) block_rotation(p, structure, i, m, r);
+    }
+    exchange(p, structure, m, r);
     turn(p, r, q, m);
+    align_jointly(structure, q, m);
     for (int i = 0; i < p; i++) trace += m[i * (p + 1)];
     if (trace >= 0 || !structure->even) return;
     for (int i = 0; i < p * p; i++) m[i] = -m[i];

@@ -135,8 +135,8 @@ static void scale_sums(const stair_gamp_state *s, const sums *block)
 {
     for (size_t i = 0; i < (size_t)s->p * (size_t)s->dim; i++) block->b[i] *= s->scale;
     for (int i = 0; i < s->p * s->p; i++) {
-        block->a[i] /= s->dim;
-        block->gg[i] /= s->dim;
+        block->a[i] /= s->one;
+        block->gg[i] /= s->one;
     }
 }
 
@@ -185,6 +185,9 @@ static void take_sums(stair_gamp_state *s)
             s->a[i * p + j] = 0.5 * (all.a[i * p + j] + all.a[j * p + i]);
             s->gg[i * p + j] = all.gg[i * p + j];
         }
+    stair_blocks_keep(s->model, s->dim, all.b);
+    stair_blocks_keep_pairs(s->model, s->a);
+    stair_blocks_keep_pairs(s->model, s->gg);
     for (int i = 0; i < 3; i++) s->seconds[i] += all.seconds[i];
     s->channel_error = s->samples ? *all.error / (double)s->samples : 0;
 }
@@ -252,6 +255,7 @@ stair_status stair_gamp_pass(stair_context *context, stair_gamp_state *state)
 typedef struct {
     const stair_tiles *tiles;
     int indices;
+    double scale; /* 1/sqrt(D) */
     void *w;
     double *z;
     scratch *room;
@@ -268,19 +272,23 @@ static stair_status project_block(void *user, size_t block, int thread, stair_co
         size_t n = hi - first < most ? hi - first : most;
         const void *x = stair_tile_open(job->tiles, first, n, job->room[thread].tile);
         stair_products_project(&shape, n * (size_t)job->tiles->tokens, x, job->w, job->room[thread].rows);
-        rows_to_cells(n, job->indices, job->tiles->tokens, 1 / sqrt((double)job->tiles->dim),
-                      job->room[thread].rows, job->z + first * cells);
+        rows_to_cells(n, job->indices, job->tiles->tokens, job->scale, job->room[thread].rows,
+                      job->z + first * cells);
     }
     return STAIR_OK;
 }
 
-stair_status stair_gamp_project(stair_context *context, const stair_tiles *tiles, int indices,
+stair_status stair_gamp_project(stair_context *context, const stair_tiles *tiles, const stair_model *model,
                                 const double *w, double *z)
 {
     size_t blocks = stair_tiles_blocks(tiles);
-    int width = stair_parallel_width(context, blocks);
-    project_job job = {tiles, indices, stair_tile_weights(tiles, indices, w), z,
-                       make_scratch(width, tiles, indices)};
+    int width = stair_parallel_width(context, blocks), indices = model->info.indices;
+    project_job job = {.tiles = tiles,
+                       .indices = indices,
+                       .scale = 1 / sqrt((double)stair_blocks_dim(model, tiles->dim)),
+                       .w = stair_tile_weights(tiles, indices, w),
+                       .z = z,
+                       .room = make_scratch(width, tiles, indices)};
     stair_status status = job.w && job.room ? stair_parallel(context, blocks, project_block, &job)
                                             : stair_fail(context, STAIR_NO_MEMORY, "out of memory");
     free(job.w);

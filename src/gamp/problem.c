@@ -3,6 +3,7 @@
  *   W* (P, D), x (M, D) i.i.d. N(0,1);  Z = W* x / sqrt(D);  y = g(Z + sqrt(prenoise) n) + sqrt(noise) n
  *   side information S = sqrt(lambda) W* + sqrt(1 - lambda) n
  *
+ * with D the dimension of a row and rows zero outside of their blocks, where the embedding has several;
  * in the numbering of gradient descent, so that both see the same teacher and samples. */
 #include <math.h>
 #include <stdlib.h>
@@ -59,17 +60,19 @@ static stair_status draw_labels(stair_context *context, const stair_model *model
     double *z = malloc((n * cells + 1) * sizeof(double));
     if (!z) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
     label_job job = {model, &problem->tiles, seed, z, problem->own_labels};
-    stair_status status =
-        stair_gamp_project(context, &problem->tiles, model->info.indices, problem->teacher, z);
+    stair_status status = stair_gamp_project(context, &problem->tiles, model, problem->teacher, z);
     if (status == STAIR_OK)
         status = stair_parallel(context, stair_tiles_blocks(&problem->tiles), label_block, &job);
     free(z);
     return status;
 }
 
-static void draw_side(double lambda, uint64_t seed, int p, int dim, stair_gamp_problem *problem)
+static void draw_side(const stair_model *model, double lambda, uint64_t seed, int dim,
+                      stair_gamp_problem *problem)
 {
+    int p = model->info.indices;
     stair_rng_rows(seed, STAIR_RNG_SIDE, p, dim, sqrt(1 - lambda), problem->side);
+    stair_blocks_keep(model, dim, problem->side);
     for (size_t i = 0; i < (size_t)p * (size_t)dim; i++)
         problem->side[i] += sqrt(lambda) * problem->teacher[i];
 }
@@ -113,7 +116,8 @@ stair_status stair_gamp_problem_draw(stair_context *context, const stair_model *
     }
     if (status == STAIR_OK) {
         stair_rng_rows(seed, STAIR_RNG_TEACHER, p, options->dim, 1, problem->teacher);
-        if (problem->side) draw_side(options->side, seed, p, options->dim, problem);
+        stair_blocks_keep(model, options->dim, problem->teacher);
+        if (problem->side) draw_side(model, options->side, seed, options->dim, problem);
         status = draw_labels(context, model, seed, problem);
     }
     if (status != STAIR_OK) stair_gamp_problem_destroy(problem);

@@ -75,12 +75,12 @@ static void fill_record(one_run *run, double change, bool with_errors)
     double *cosine = out->cosine + (size_t)last * (size_t)p, trace = 0;
     stair_gamp_errors errors = {NAN, NAN, NAN, NAN};
     memcpy(v, s->c, square * sizeof(double));
-    stair_gamp_overlap(p, s->dim, s->w, s->w, q);
+    stair_gamp_overlap(s->model, s->dim, s->w, s->w, q);
     for (int i = 0; i < p; i++) trace += q[i * (p + 1)] - 1 + v[i * (p + 1)];
     for (size_t i = 0; i < square; i++) m[i] = NAN;
     for (int i = 0; i < p; i++) cosine[i] = NAN;
     if (s->problem->teacher) {
-        stair_gamp_overlap(p, s->dim, s->w, s->problem->teacher, m);
+        stair_gamp_overlap(s->model, s->dim, s->w, s->problem->teacher, m);
         if (with_errors)
             stair_gamp_errors_at(s->model, s->options->test, run->normals, run->t, m, q, v, &errors);
         stair_gamp_align(run->structure, q, m);
@@ -247,7 +247,7 @@ stair_status stair_gamp_run_one(stair_context *context, const stair_model *model
     stair_status status = stair_gamp_state_create(&inner, model, options, problem, &run.state);
     if (status == STAIR_OK) status = stair_structure_find(&inner, model, &run.structure);
     if (status == STAIR_OK && problem->teacher) {
-        stair_gamp_overlap(run.state.p, run.state.dim, problem->teacher, problem->teacher, run.t);
+        stair_gamp_overlap(model, run.state.dim, problem->teacher, problem->teacher, run.t);
         run.normals = stair_gamp_error_normals(model, options->test, out->seed);
         if (!run.normals) status = stair_fail(&inner, STAIR_NO_MEMORY, "out of memory");
     }
@@ -312,6 +312,7 @@ stair_status stair_gamp(stair_context *context, const stair_model *model, const 
 {
     *result = NULL;
     STAIR_TRY(stair_gamp_check(context, options));
+    STAIR_TRY(stair_blocks_check(context, model, options->dim));
     STAIR_TRY(stair_gamp_result_create(context, model, options->seeds, options->dim,
                                        (size_t)llround(options->alpha * options->dim), result));
     uint64_t fingerprint = stair_gamp_fingerprint(model, options, (*result)->samples);

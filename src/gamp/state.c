@@ -4,9 +4,9 @@
  *   overlap q          W = q W* + sqrt(q (1-q)) n,    C = 1 - q
  *   side information   W = sqrt(l) S,                 C = 1 - l
  *
- * with n Gaussian.  With s = 1/sqrt(D) a random W has overlap and self-overlap of order 1/D, as side
- * information l = 1/D would give it.  An overlap is the posterior mean given a noisy look at W*, which is
- * then forgotten; side information is kept in every update. */
+ * with n Gaussian, on the block of each row.  With s = 1/sqrt(D) a random W has overlap and self-overlap of
+ * order 1/D, as side information l = 1/D would give it.  An overlap is the posterior mean given a noisy look
+ * at W*, which is then forgotten; side information is kept in every update. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,8 +29,13 @@ stair_status stair_gamp_state_create(stair_context *context, const stair_model *
                                 .p = info->indices,
                                 .m = info->tokens,
                                 .dim = problem->tiles.dim,
-                                .samples = n,
-                                .scale = 1 / sqrt((double)problem->tiles.dim)};
+                                .one = stair_blocks_dim(model, problem->tiles.dim),
+                                .samples = n};
+    state->scale = 1 / sqrt((double)state->one);
+    if (model->blocks > 1 && (state->variant == STAIR_GAMP_FULL || state->variant == STAIR_GAMP_BP))
+        return stair_fail(context, STAIR_UNSUPPORTED,
+                          "variant '%s' is for embeddings of one block, and this model has %d",
+                          options->variant, model->blocks);
     state->channel.precision = options->precision;
     state->channel.seed = options->seed;
     state->w = calloc(size, sizeof(double));
@@ -73,6 +78,7 @@ void stair_gamp_state_start(stair_gamp_state *s, uint64_t seed)
         for (size_t i = 0; i < size; i++) s->w[i] = sqrt(q) * side[i];
     } else {
         stair_rng_rows(seed, STAIR_RNG_INIT, s->p, s->dim, q > 0 ? sqrt(q * (1 - q)) : spread, s->w);
+        stair_blocks_keep(s->model, s->dim, s->w);
         for (size_t i = 0; i < size && q > 0; i++) s->w[i] += q * teacher[i];
     }
     for (int i = 0; i < s->p * s->p; i++) s->c[i] = i % (s->p + 1) == 0 ? 1 - q : 0;

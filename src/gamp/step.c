@@ -70,7 +70,7 @@ static double mean_square(const stair_gamp_state *s, const double *w)
 {
     double sum = 0;
     for (size_t i = 0; i < (size_t)s->p * (size_t)s->dim; i++) sum += w[i] * w[i];
-    return sum / ((double)s->dim * s->p);
+    return sum / ((double)s->one * s->p);
 }
 
 static double damping_for(const stair_gamp_state *s, const double *f)
@@ -116,7 +116,7 @@ bool stair_gamp_update(stair_gamp_state *s, double *change)
     s->next_o = old;
     s->iteration++;
     double square = mean_square(s, s->w), floor = s->options->tolerance;
-    *change = sqrt(moved / ((double)s->dim * p)) / fmax(sqrt(square), floor);
+    *change = sqrt(moved / ((double)s->one * p)) / fmax(sqrt(square), floor);
     return isfinite(square) && square < tuning.runaway;
 }
 

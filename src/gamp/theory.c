@@ -8,10 +8,11 @@
  *   mu_t = alpha E sum_m g^t_m Z_m^T + A_t M_t                  (Stein)
  *   b^t  = mu_t W* + e_t,  E e_t e_s^T = S_ts;   f = F b^t + H S,   W^(t+1) = (1-d) f + d W^t
  *
- * with S the side information, F and H as in step.c.  On the Nishimori line (a start that is a posterior
- * mean, no damping) M_t = G_tt = 1 - V_t and this is the recursion for Q of the paper; a random start or
- * damping leaves the line, and the past of omega enters through G.  Reference: Javanmard, Montanari,
- * Information and Inference 2 (2013).
+ * with alpha times H where the embedding has H blocks, which a row sees one of, and entries between rows of
+ * different blocks zero throughout; S is the side information, F and H as in step.c.  On the Nishimori line
+ * (a start that is a posterior mean, no damping) M_t = G_tt = 1 - V_t and this is the recursion for Q of the
+ * paper; a random start or damping leaves the line, and the past of omega enters through G.  Reference:
+ * Javanmard, Montanari, Information and Inference 2 (2013).
  *
  * Z and the first noise are points of a randomly shifted lattice; independent replicates give the error. */
 #include <math.h>
@@ -114,7 +115,8 @@ static stair_status denoise(stair_context *context, population *x, int t)
 {
     int p = x->p, m = x->m, pm = p * m;
     size_t all = (size_t)x->n * (size_t)pm;
-    double *g = x->g + (size_t)t * all, *a = x->a, *mu = x->mu, alpha = x->options->alpha / x->n;
+    double *g = x->g + (size_t)t * all, *a = x->a, *mu = x->mu,
+           alpha = x->options->alpha * x->model->blocks / x->n;
     stair_channel_result result = {.g = g, .dg = x->dg};
     STAIR_TRY(stair_channel_evaluate(context, x->model, &x->channel, 0, (size_t)x->n, x->labels, x->omega, 1,
                                      x->v, &result));
@@ -134,6 +136,9 @@ static stair_status denoise(stair_context *context, population *x, int t)
                     for (int u = x->past ? 0 : t; u <= t; u++)
                         at(x, x->s, t, u)[k * p + l] += here * x->g[(size_t)u * all + there];
                 }
+    stair_blocks_keep_pairs(x->model, a);
+    stair_blocks_keep_pairs(x->model, mu);
+    for (int u = x->past ? 0 : t; u <= t; u++) stair_blocks_keep_pairs(x->model, at(x, x->s, t, u));
     multiply(p, 1, a, of(x, x->mm, t), false, mu);
     return STAIR_OK;
 }
@@ -280,11 +285,11 @@ static void draw_population(population *x, uint64_t seed, uint64_t replicate)
 static void begin(population *x)
 {
     const stair_gamp_options *o = x->options;
-    double q = x->side > 0 ? x->side : o->start_overlap,
-           spread = o->start > 0 ? o->start : 1 / sqrt((double)o->dim);
+    double q = x->side > 0 ? x->side : o->start_overlap, one = stair_blocks_dim(x->model, o->dim),
+           spread = o->start > 0 ? o->start : 1 / sqrt(one);
     for (int i = 0; i < x->p * x->p; i++) {
         double unit = i % (x->p + 1) == 0;
-        x->mm[i] = unit * (q > 0 ? q : spread / sqrt((double)o->dim)); /* the size a random overlap has */
+        x->mm[i] = unit * (q > 0 ? q : spread / sqrt(one)); /* the size a random overlap has */
         x->big_g[i] = unit * (q > 0 ? q : spread * spread);
         x->sig[i] = unit * sqrt(x->side);
         x->v[i] = unit * (1 - q);
@@ -325,6 +330,7 @@ stair_status stair_gamp_theory(stair_context *context, const stair_model *model,
 {
     STAIR_TRY(stair_gamp_check(context, options));
     STAIR_TRY(stair_gamp_theory_check(context, how));
+    STAIR_TRY(stair_blocks_check(context, model, options->dim));
     if (count < 1) return stair_fail(context, STAIR_BAD_INPUT, "a trajectory needs a count of 1");
     population x = {.model = model,
                     .options = options,

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "core/isa.h"
+#include "model/heads.h"
 #include "model/keys.h"
 
 STAIR_HOT_TABLE(void, stair_attention_batch,
@@ -29,6 +30,7 @@ enum {
     KEY_MIXING,
     KEY_WEIGHTS,
     KEY_HEADS,
+    KEY_READOUT,
     KEY_OUTPUT
 };
 
@@ -41,7 +43,8 @@ static const stair_model_key keys[] = {
     [KEY_MIXING] = {"mixing", "attention",
                     "attention: rows of S mix tokens; literal: columns do, as the paper prints"},
     [KEY_WEIGHTS] = {"weights", "tied", "tied: query and key are one matrix"},
-    [KEY_HEADS] = {"heads", "1", "number of heads"},
+    [KEY_HEADS] = {"heads", "1", "number H of heads and of blocks of the embedding; above 1 needs a readout"},
+    [KEY_READOUT] = {"readout", "0", "rows R of a readout of every head, y = sum_h V_h H_L^h; 0: none"},
     [KEY_OUTPUT] = {"output", "scores", "scores: the last attention matrix"},
     STAIR_KEY_NOISE,
     STAIR_KEY_PRENOISE,
@@ -185,18 +188,32 @@ static stair_status parse_ranks(stair_context *context, const char *text, stair_
     return STAIR_OK;
 }
 
+/* Heads or a readout make it another model, heads.c. */
+static stair_status with_heads(stair_context *context, stair_model *model, const char *const *values,
+                               bool *done)
+{
+    static const char *const weights[] = {"tied", "untied", NULL};
+    int heads, readout, untied;
+    STAIR_TRY(stair_key_integer(context, "heads", values[KEY_HEADS], 1, STAIR_MAX_INDICES, &heads));
+    STAIR_TRY(stair_key_integer(context, "readout", values[KEY_READOUT], 0, STAIR_MAX_INDICES, &readout));
+    *done = heads > 1 || readout;
+    if (!*done) return STAIR_OK;
+    STAIR_TRY(stair_key_choice(context, "weights", values[KEY_WEIGHTS], weights, &untied));
+    if (strcmp(values[KEY_OUTPUT], "scores"))
+        return stair_fail(context, STAIR_BAD_INPUT,
+                          "output=%s does not go with a readout, which is the output", values[KEY_OUTPUT]);
+    return stair_heads_create(context, model, model->state, untied, heads, readout);
+}
+
 static stair_status refuse_later_keys(stair_context *context, const char *const *values)
 {
     static const char *const weights[] = {"tied", "untied", NULL}, *const outputs[] = {"scores", "sequence",
                                                                                        NULL};
-    int choice, heads;
+    int choice;
     STAIR_TRY(stair_key_choice(context, "weights", values[KEY_WEIGHTS], weights, &choice));
     if (choice)
         return stair_fail(context, STAIR_UNSUPPORTED,
                           "weights=untied is not in this release; use weights=tied");
-    STAIR_TRY(stair_key_integer(context, "heads", values[KEY_HEADS], 1, 64, &heads));
-    if (heads > 1)
-        return stair_fail(context, STAIR_UNSUPPORTED, "heads=%d is not in this release; use heads=1", heads);
     STAIR_TRY(stair_key_choice(context, "output", values[KEY_OUTPUT], outputs, &choice));
     if (choice)
         return stair_fail(context, STAIR_UNSUPPORTED,
@@ -236,9 +253,12 @@ static stair_status create(stair_context *context, stair_model *model, const cha
     STAIR_TRY(stair_key_real(context, "skip", values[KEY_SKIP], -1e6, 1e6, &a->skip));
     STAIR_TRY(stair_key_choice(context, "activation", values[KEY_ACTIVATION], activations, &linear));
     STAIR_TRY(stair_key_choice(context, "mixing", values[KEY_MIXING], mixings, &literal));
-    STAIR_TRY(refuse_later_keys(context, values));
     a->linear = linear;
     a->literal = literal;
+    bool heads;
+    STAIR_TRY(with_heads(context, model, values, &heads));
+    if (heads) return STAIR_OK;
+    STAIR_TRY(refuse_later_keys(context, values));
     STAIR_TRY(check_mixing(context, a));
     for (int l = 0; l < a->layers; l++) {
         a->row[l] = rows;

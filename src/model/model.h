@@ -73,6 +73,17 @@ typedef struct {
                              const double *omega, const double *cov, double *logz, double *g, double *dg);
 } stair_closed_ops;
 
+/* Optional, with noise on y: rows that the label is linear in once others are given.  Both are rows of A Z,
+ * fewer than those of Z where only sums of rows matter: y = C(u) v + noise.  model/marginal.h integrates v
+ * out. */
+typedef struct {
+    /* Numbers of rows of u and of v, and A (given + linear, P), independent rows, u first; a may be NULL. */
+    void (*rows)(const struct stair_model *model, int *given, int *linear, double *a);
+    size_t (*scratch)(const struct stair_model *model); /* doubles */
+    /* c (K, linear*M, 8) at u (given, M, 8): STAIR_GROUP points at once, the lanes of every array */
+    void (*mix)(const struct stair_model *model, const double *u, double *scratch, double *c);
+} stair_marginal_ops;
+
 /* Optional: outputs, loss and gradient of STAIR_GROUP samples at once; samples are the lanes of every array.
  */
 typedef struct {
@@ -118,9 +129,10 @@ typedef struct stair_model_ops {
     /* Optional: the density of angle coordinate k falls like sech(u)^power; those of power one come first.
      * NULL: power one throughout, which no density of a compact set falls slower than. */
     int (*angle_power)(const stair_fibre *fibre, int k);
-    const stair_split_ops *split;   /* NULL: no head and tail */
-    const stair_tube_ops *tube;     /* NULL: with noise on y all rows of Z are coordinates */
-    const stair_closed_ops *closed; /* NULL: no formula */
+    const stair_split_ops *split;       /* NULL: no head and tail */
+    const stair_tube_ops *tube;         /* NULL: with noise on y all rows of Z are coordinates */
+    const stair_closed_ops *closed;     /* NULL: no formula */
+    const stair_marginal_ops *marginal; /* NULL: no rows that the label is known to be linear in */
     /* Symmetries, which the channel uses to make equivalent samples give the same bytes.  even: g(-Z) = g(Z).
      * permute: label of the tokens order[0], order[1] ..., or NULL when tokens are not exchangeable. */
     bool even;

@@ -158,6 +158,9 @@ static void name_layers(stair_model *model)
     for (int l = 0; l < model->info.layers; l++)
         for (int k = 0; k < model->ranks[l] && row < model->info.indices; k++, row++)
             if (model->layer[row] < 0) model->layer[row] = l;
+    for (int i = 0; i < model->info.indices; i++)
+        if (model->layer[i] >= model->info.row_layers) model->info.row_layers = model->layer[i] + 1;
+    model->info.blocks = model->blocks;
 }
 
 static stair_status fill_model(stair_context *context, const key_reader *r, stair_model *model)

@@ -1,5 +1,7 @@
 /* Loss of a model and its gradient in w, block by block:  Z = w x / sqrt(D),  loss = |g(Z) - y|^2.
  *
+ * Where the embedding has blocks D is the dimension of one, and a row of w counts as zero outside of its own.
+ *
  * A model that has `batch` does a block at once; any other goes through its own forward and gradient, one
  * sample at a time, in the same order.
  */
@@ -15,6 +17,7 @@ stair_net stair_net_of(const stair_model *model, int dim, bool single)
     return (stair_net){.model = model,
                        .batch = model->ops->batch,
                        .dim = dim,
+                       .one = stair_blocks_dim(model, dim),
                        .stride = (dim + 31) / 32 * 32,
                        .tokens = info->tokens,
                        .indices = info->indices,
@@ -66,18 +69,21 @@ void stair_net_work_destroy(stair_net_work *work)
 
 void stair_net_set_weights(const stair_net *net, const double *weights, stair_net_work *work)
 {
-    double scale = 1 / sqrt((double)net->dim);
+    double scale = 1 / sqrt((double)net->one);
     float *single = work->weights;
     double *wide = work->weights;
-    for (int p = 0; p < net->indices; p++)
+    for (int p = 0; p < net->indices; p++) {
+        int first = net->model->block[p] * net->one, last = first + net->one;
         for (int d = 0; d < net->stride; d++) {
-            double value = d < net->dim ? scale * weights[(size_t)p * (size_t)net->dim + (size_t)d] : 0;
+            bool in = d >= first && d < last;
+            double value = in ? scale * weights[(size_t)p * (size_t)net->dim + (size_t)d] : 0;
             size_t at = (size_t)p * (size_t)net->stride + (size_t)d;
             if (net->single)
                 single[at] = (float)value;
             else
                 wide[at] = value;
         }
+    }
 }
 
 stair_status stair_samples_create(stair_context *context, const stair_net *net, size_t count, size_t batch,
@@ -223,9 +229,10 @@ double stair_net_loss(const stair_net *net, const stair_samples *samples, size_t
 
 void stair_net_gradient(const stair_net *net, const stair_net_work *work, double *gradient)
 {
-    double scale = 1 / sqrt((double)net->dim);
+    double scale = 1 / sqrt((double)net->one);
     for (int p = 0; p < net->indices; p++)
         for (int d = 0; d < net->dim; d++)
             gradient[(size_t)p * (size_t)net->dim + (size_t)d] =
                 scale * work->gradient.sum[(size_t)p * (size_t)net->stride + (size_t)d];
+    stair_blocks_keep(net->model, net->dim, gradient);
 }

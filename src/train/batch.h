@@ -9,13 +9,14 @@
 #define STAIR_TRAIN_BATCH_H
 
 #include "core/products.h"
-#include "model/model.h"
+#include "model/blocks.h"
 
 /* What is multiplied with what: fixed during a run. */
 typedef struct {
     const stair_model *model;
     const stair_batch_ops *batch; /* of the model, or NULL: sample by sample */
     int dim, stride, tokens, indices, outputs;
+    int one;     /* D: dimension of a row of W, of one block of the embedding (model/blocks.h) */
     bool single; /* X and the copy of w that meets it are float */
 } stair_net;
 

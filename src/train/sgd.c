@@ -4,7 +4,7 @@
  *
  * with decay = eta lambda (coupled, what PyTorch's SGD does and the paper's figure was made with) or
  * lambda (as the paper prints it).  A run is sequential; runs are shared among threads, so results do
- * not depend on their number.
+ * not depend on their number.  D is the dimension of a row, of one block where the embedding has several.
  */
 #include <math.h>
 #include <stdio.h>
@@ -64,9 +64,10 @@ static const stair_samples *choose(stair_descent *d, size_t *first, size_t *last
     return &d->mixed;
 }
 
-static double decay(const stair_sgd_options *o)
+static double decay(const stair_descent *d)
 {
-    double lambda = o->weight_decay < 0 ? tuning.decay / o->dim : o->weight_decay;
+    const stair_sgd_options *o = d->options;
+    double lambda = o->weight_decay < 0 ? tuning.decay / d->net.one : o->weight_decay;
     return o->coupled ? o->rate * lambda : lambda;
 }
 
@@ -74,7 +75,7 @@ bool stair_descent_batch(stair_descent *d)
 {
     size_t first, last, n = (size_t)d->net.indices * (size_t)d->net.dim;
     const stair_samples *samples = choose(d, &first, &last);
-    double keep = 1 - decay(d->options), rate = d->options->rate / d->net.dim, sum = 0;
+    double keep = 1 - decay(d), rate = d->options->rate / d->net.one, sum = 0;
     for (int step = 0; step < d->options->repeat; step++) {
         stair_net_set_weights(&d->net, d->weights, &d->work);
         stair_net_loss(&d->net, samples, first, last, true, &d->work);
@@ -206,6 +207,7 @@ stair_status stair_sgd(stair_context *context, const stair_model *model, const s
 {
     *result = NULL;
     STAIR_TRY(stair_sgd_check(context, options));
+    STAIR_TRY(stair_blocks_check(context, model, options->dim));
     if (!model->ops->gradient && !model->ops->batch)
         return stair_fail(context, STAIR_UNSUPPORTED, "%s has no gradient to descend", model->info.name);
     stair_sgd_result *r = calloc(1, sizeof *r);
@@ -215,7 +217,7 @@ stair_status stair_sgd(stair_context *context, const stair_model *model, const s
         return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
     }
     r->runs = options->seeds;
-    r->layers = model->info.layers;
+    r->layers = model->info.row_layers;
     r->indices = model->info.indices;
     r->dim = options->dim;
     r->samples = stair_sgd_samples(options);
@@ -249,6 +251,7 @@ stair_status stair_sgd_gradient(stair_context *context, const stair_model *model
         return stair_fail(context, STAIR_BAD_INPUT, "a gradient needs dim and n of at least 1");
     if (!model->ops->gradient && !model->ops->batch)
         return stair_fail(context, STAIR_UNSUPPORTED, "%s has no gradient to descend", model->info.name);
+    STAIR_TRY(stair_blocks_check(context, model, dim));
     stair_net net = stair_net_of(model, dim, false);
     stair_net_work work;
     stair_samples samples;

@@ -3,6 +3,7 @@
  *   W* (P, D), x (M, D) i.i.d. N(0,1);  Z = W* x / sqrt(D);  y = g(Z + sqrt(prenoise) n) + sqrt(noise) n
  *   W_0 = start * N(0,1)
  *
+ * with D the dimension of a row and rows zero outside of their blocks, where the embedding has several.
  * Every number is a function of (seed, purpose, sample); test samples are numbered from 2^40.
  */
 #include <math.h>
@@ -99,6 +100,8 @@ stair_status stair_descent_open(stair_context *context, const stair_model *model
     if (status == STAIR_OK) {
         stair_rng_rows(seed, STAIR_RNG_TEACHER, d->net.indices, options->dim, 1, d->teacher);
         stair_rng_rows(seed, STAIR_RNG_INIT, d->net.indices, options->dim, options->start, d->weights);
+        stair_blocks_keep(model, options->dim, d->teacher);
+        stair_blocks_keep(model, options->dim, d->weights);
         draw_samples(d, 0, &d->train, room);
         draw_samples(d, tuning.first_test, &d->test, room);
     }
@@ -120,33 +123,38 @@ void stair_descent_close(stair_descent *d)
     *d = (stair_descent){0};
 }
 
-/* |a b^T|_F for a, b (rank, dim) */
-static double gram_norm(int rank, int dim, const double *a, const double *b)
+/* |a b^T|_F for `rank` rows of a and b (P, dim) */
+static double gram_norm(int rank, const int *rows, int dim, const double *a, const double *b)
 {
     double sum = 0;
     for (int i = 0; i < rank; i++)
         for (int j = 0; j < rank; j++) {
+            const double *x = a + (size_t)rows[i] * (size_t)dim, *y = b + (size_t)rows[j] * (size_t)dim;
             double dot = 0;
-            for (int d = 0; d < dim; d++)
-                dot += a[(size_t)i * (size_t)dim + (size_t)d] * b[(size_t)j * (size_t)dim + (size_t)d];
+            for (int d = 0; d < dim; d++) dot += x[d] * y[d];
             sum += dot * dot;
         }
     return sqrt(sum);
 }
 
-/* Cosine and norm of each layer; a model of one layer has all its indices in it. */
+/* Cosine and norm of each layer. */
 static void measure_weights(const stair_descent *d, stair_sgd_record *record)
 {
-    const stair_model_info *info = &d->net.model->info;
-    int dim = d->net.dim, row = 0;
-    for (int l = 0; l < info->layers; l++) {
-        int rank = info->layers > 1 ? info->ranks[l] : info->indices;
-        const double *w = d->weights + (size_t)row * (size_t)dim, *t = d->teacher + (size_t)row * (size_t)dim;
-        double ww = gram_norm(rank, dim, w, w), tt = gram_norm(rank, dim, t, t), squares = 0;
-        for (size_t i = 0; i < (size_t)rank * (size_t)dim; i++) squares += w[i] * w[i];
-        record->cosine[l] = ww > 0 ? gram_norm(rank, dim, w, t) / sqrt(ww * tt) : 0;
-        record->norm[l] = sqrt(squares / ((double)dim * rank));
-        row += rank;
+    const stair_model *model = d->net.model;
+    const double *w = d->weights, *t = d->teacher;
+    int dim = d->net.dim, layers = model->info.row_layers;
+    for (int l = 0; l < layers; l++) {
+        int rows[STAIR_MAX_INDICES], rank = 0;
+        double squares = 0;
+        for (int i = 0; i < model->info.indices; i++) {
+            if (model->layer[i] != l) continue;
+            rows[rank++] = i;
+            for (size_t k = (size_t)i * (size_t)dim, end = k + (size_t)dim; k < end; k++)
+                squares += w[k] * w[k];
+        }
+        double ww = gram_norm(rank, rows, dim, w, w), tt = gram_norm(rank, rows, dim, t, t);
+        record->cosine[l] = ww > 0 ? gram_norm(rank, rows, dim, w, t) / sqrt(ww * tt) : 0;
+        record->norm[l] = sqrt(squares / ((double)d->net.one * rank));
     }
 }
 

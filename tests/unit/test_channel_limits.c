@@ -251,7 +251,7 @@ static void refused_models(void **state)
     stair_model_destroy(&model);
     assert_int_equal(stair_model_create(context, "attention:layers=2,activation=linear,skip=0", &model),
                      STAIR_BAD_INPUT);
-    assert_int_equal(stair_model_create(context, "attention:heads=2", &model), STAIR_UNSUPPORTED);
+    assert_int_equal(stair_model_create(context, "attention:heads=2", &model), STAIR_BAD_INPUT);
     stair_context_destroy(&context);
 }
 
