@@ -518,9 +518,9 @@ static stair_status judge(const staircase *s)
         const stair_step *step = &s->list[k];
         if (isfinite(step->alpha) && step->error > s->options->precision * step->alpha)
             return stair_fail(s->b->context, STAIR_NOT_CONVERGED,
-                              "step %d has a relative error of %.2g, above the precision %.2g; %s", k + 1,
+                              "step %d has a relative error of %.2g, above --precision %g; %s", k + 1,
                               step->error / step->alpha, s->options->precision,
-                              s->options->points ? "take more samples"
+                              s->options->points ? "raise --samples"
                               : s->spent         ? "raise --patience, or take a larger one"
                                                  : "take a larger one, or set --samples");
     }

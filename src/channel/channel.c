@@ -5,6 +5,7 @@
  *   head and tail  layered; where that does not converge, as below
  *   dim 1 to 4     lattice; where that does not converge, nested (dim 2) or sampling
  *   dim = 2, rough nested at once: a lattice would not notice what it misses at the singular set
+ *   linear rows    marginal: with noise on y, of a label linear in some rows once others are given
  *   otherwise      sampling; with noise on y also where there is too little of it for the others
  *
  * One thread serves a sample from beginning to end, so results cannot depend on their number. */
@@ -16,6 +17,7 @@
 #include "channel/canonical.h"
 #include "channel/rules.h"
 #include "core/parallel.h"
+#include "model/marginal.h"
 
 static const struct {
     size_t samples;     /* that a thread takes at a time: few, since one may cost a thousand times another */
@@ -27,8 +29,8 @@ static const struct {
 
 /* All rules, cheapest first. */
 static const stair_channel_rule *const rules[] = {
-    &stair_rule_closed,  &stair_rule_exact,  &stair_rule_layered,
-    &stair_rule_lattice, &stair_rule_nested, &stair_rule_sampling,
+    &stair_rule_closed, &stair_rule_exact,    &stair_rule_layered,  &stair_rule_lattice,
+    &stair_rule_nested, &stair_rule_marginal, &stair_rule_sampling,
 };
 enum { RULES = sizeof rules / sizeof *rules };
 
@@ -80,6 +82,7 @@ void stair_worker_destroy(stair_worker *w)
     stair_lattice_map_destroy(&w->map);
     stair_layered_destroy(w->layered);
     stair_sampler_destroy(w->sampler);
+    stair_marginal_destroy(&w->marginal);
     free(w->panels);
     free(w->memory);
     memset(w, 0, sizeof *w);
@@ -209,7 +212,7 @@ static stair_status integrate_sample(const channel_job *job, stair_worker *w, st
     best->logz = NAN; /* what no rule fills in must not be that of the sample before */
     for (size_t k = 0; k < size * size; k++) best->g[k % size] = best->dg[k] = NAN;
     for (int k = 0; k < count; k++) {
-        if (job->options->noise > job->options->precision && f->dim > 2 && k + 1 < count &&
+        if (job->options->noise > job->options->precision && f->dim > 2 && !fit[k]->random &&
             fit[count - 1]->random)
             continue; /* noise that averages out is cheaper than digits of one sample */
         memset(f->origin, 0, sizeof(double) * size);
@@ -217,7 +220,9 @@ static stair_status integrate_sample(const channel_job *job, stair_worker *w, st
         if (result.status != STAIR_OK) return result.status;
         *error = result.error;
         *used = fit[k]->number;
-        if (result.converged || (k + 1 < count && fit[k + 1]->random && *error < tuning.good_enough)) break;
+        if (result.converged ||
+            (k + 1 < count && fit[k + 1]->random && (fit[k]->random || *error < tuning.good_enough)))
+            break;
     }
     if (!isfinite(best->logz) && job->method < 0)
         return stair_fail(w->context, STAIR_UNSUPPORTED,

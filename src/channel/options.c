@@ -14,6 +14,9 @@ static const char *method(int number)
 static const stair_option channel_options[] = {
     {CHANNEL("precision", DOUBLE, precision), .value = "X", .text = "target relative error", .low = 1e-13,
      .high = 1},
+    {CHANNEL("noise", DOUBLE, noise), .value = "X",
+     .text = "error at which random rules may stop, where halves are used; 0: precision", .low = 0,
+     .high = 1},
     {CHANNEL("method", TEXT, method), .value = "NAME",
      .text = "integrator: auto, exact, layered, lattice, nested, sampling or closed", .choice = method},
     {CHANNEL("max-nodes", INT64, max_nodes), .value = "N",

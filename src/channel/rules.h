@@ -16,7 +16,8 @@ enum {
     STAIR_RULE_LATTICE,
     STAIR_RULE_NESTED,
     STAIR_RULE_SAMPLING,
-    STAIR_RULE_CLOSED
+    STAIR_RULE_CLOSED,
+    STAIR_RULE_MARGINAL
 };
 
 /* Scratch of one thread, shared by all rules. */
@@ -26,6 +27,7 @@ typedef struct {
     stair_lattice_map map;
     struct stair_layered *layered;         /* made when first needed, */
     struct stair_sampler *sampler;         /* as this is */
+    struct stair_marginal *marginal;       /* and this, */
     double *panels;                        /* and this: moments of the panels of nested */
     stair_moments total, extra, part[2];   /* sums */
     stair_posterior first, second, coarse; /* to compare */
@@ -61,10 +63,11 @@ typedef struct stair_channel_rule {
 /* In the order in which they are tried:
  * closed: a formula of the model; exact: a finite fibre; layered: a lattice in head and tail of a fibre;
  * lattice: 1 to 4 free coordinates, shifted lattices in the frame of the modes; nested: 2 free coordinates,
- * any shape of integrand, adaptive Gauss-Kronrod in each; sampling: any number of coordinates, importance
+ * any shape of integrand, adaptive Gauss-Kronrod in each; marginal: rows that the label is linear in are
+ * integrated out, the others sampled; sampling: any number of coordinates, importance
  * sampling on randomly shifted lattices. */
 extern const stair_channel_rule stair_rule_closed, stair_rule_exact, stair_rule_layered, stair_rule_lattice,
-    stair_rule_nested, stair_rule_sampling;
+    stair_rule_nested, stair_rule_marginal, stair_rule_sampling;
 
 /* Rule k of the table, or NULL past the end. */
 const stair_channel_rule *stair_channel_rule_at(int k);

@@ -34,7 +34,8 @@ static void agree(const char *spec, const char *one, const char *other, double p
 /* Results carry these numbers: a rule keeps its own for ever. */
 static void numbers_of_rules_stay(void **state)
 {
-    static const char *const names[] = {"exact", "layered", "lattice", "nested", "sampling", "closed"};
+    static const char *const names[] = {"exact",    "layered", "lattice", "nested",
+                                        "sampling", "closed",  "marginal"};
     int count = 0, seen = 0;
     (void)state;
     for (int k = 0; k < (int)(sizeof names / sizeof *names); k++)
@@ -44,11 +45,17 @@ static void numbers_of_rules_stay(void **state)
         assert_string_equal(stair_channel_method_name(rule->number), rule->name);
         assert_false(seen >> rule->number & 1);
         seen |= 1 << rule->number;
-        assert_true(rule->random == !strcmp(rule->name, "sampling"));
+        assert_true(rule->random == (!strcmp(rule->name, "sampling") || !strcmp(rule->name, "marginal")));
     }
     assert_int_equal(seen, (1 << count) - 1); /* no gaps: names can be listed until there is none */
     assert_null(stair_channel_method_name(count));
     assert_null(stair_channel_method_name(-1));
+}
+
+static void marginal_and_lattice(void **state)
+{
+    (void)state;
+    agree("attention:layers=1,readout=1,noise=0.3", "marginal", "lattice", 1e-2, 0.1);
 }
 
 static void layered_and_lattice(void **state)
@@ -205,15 +212,11 @@ static void ignorance_changes_nothing(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ignorance_changes_nothing),
-        cmocka_unit_test(numbers_of_rules_stay),
-        cmocka_unit_test(layered_and_lattice),
-        cmocka_unit_test(layered_and_sampling),
-        cmocka_unit_test(lattice_and_nested),
-        cmocka_unit_test(rules_for_noise_on_y),
-        cmocka_unit_test(a_rule_that_does_not_fit_is_refused),
-        cmocka_unit_test(tails_of_four_dimensions),
-        cmocka_unit_test(halves_are_independent),
+        cmocka_unit_test(ignorance_changes_nothing), cmocka_unit_test(numbers_of_rules_stay),
+        cmocka_unit_test(marginal_and_lattice),      cmocka_unit_test(layered_and_lattice),
+        cmocka_unit_test(layered_and_sampling),      cmocka_unit_test(lattice_and_nested),
+        cmocka_unit_test(rules_for_noise_on_y),      cmocka_unit_test(a_rule_that_does_not_fit_is_refused),
+        cmocka_unit_test(tails_of_four_dimensions),  cmocka_unit_test(halves_are_independent),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, NULL, NULL);
