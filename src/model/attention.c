@@ -15,6 +15,7 @@
 
 #include "core/isa.h"
 #include "model/keys.h"
+#include "model/sequence.h"
 
 STAIR_HOT_TABLE(void, stair_attention_batch,
                 (const stair_attention *a, const double *z, const double *target, const double *weight,
@@ -42,7 +43,8 @@ static const stair_model_key keys[] = {
                     "attention: rows of S mix tokens; literal: columns do, as the paper prints"},
     [KEY_WEIGHTS] = {"weights", "tied", "tied: query and key are one matrix"},
     [KEY_HEADS] = {"heads", "1", "number of heads"},
-    [KEY_OUTPUT] = {"output", "scores", "scores: the last attention matrix"},
+    [KEY_OUTPUT] = {"output", "scores",
+                    "scores: the last attention matrix S_L; sequence: S_L H_{L-1}, what tokens are made of"},
     STAIR_KEY_NOISE,
     STAIR_KEY_PRENOISE,
     {NULL, NULL, NULL},
@@ -187,8 +189,7 @@ static stair_status parse_ranks(stair_context *context, const char *text, stair_
 
 static stair_status refuse_later_keys(stair_context *context, const char *const *values)
 {
-    static const char *const weights[] = {"tied", "untied", NULL}, *const outputs[] = {"scores", "sequence",
-                                                                                       NULL};
+    static const char *const weights[] = {"tied", "untied", NULL};
     int choice, heads;
     STAIR_TRY(stair_key_choice(context, "weights", values[KEY_WEIGHTS], weights, &choice));
     if (choice)
@@ -197,10 +198,6 @@ static stair_status refuse_later_keys(stair_context *context, const char *const 
     STAIR_TRY(stair_key_integer(context, "heads", values[KEY_HEADS], 1, 64, &heads));
     if (heads > 1)
         return stair_fail(context, STAIR_UNSUPPORTED, "heads=%d is not in this release; use heads=1", heads);
-    STAIR_TRY(stair_key_choice(context, "output", values[KEY_OUTPUT], outputs, &choice));
-    if (choice)
-        return stair_fail(context, STAIR_UNSUPPORTED,
-                          "output=sequence is not in this release; use output=scores");
     return STAIR_OK;
 }
 
@@ -225,17 +222,19 @@ static stair_status create(stair_context *context, stair_model *model, const cha
 {
     static const char *const activations[] = {"softmax", "linear", NULL};
     static const char *const mixings[] = {"attention", "literal", NULL};
+    static const char *const outputs[] = {"scores", "sequence", NULL};
     stair_attention *a = calloc(1, sizeof *a);
     if (!a) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
     model->state = a;
     stair_model_info *info = &model->info;
-    int linear, literal, rows = 0;
+    int linear, literal, sequence, rows = 0;
     STAIR_TRY(stair_key_integer(context, "layers", values[KEY_LAYERS], 1, STAIR_MAX_LAYERS, &a->layers));
     a->tokens = info->tokens;
     STAIR_TRY(parse_ranks(context, values[KEY_RANK], a));
     STAIR_TRY(stair_key_real(context, "skip", values[KEY_SKIP], -1e6, 1e6, &a->skip));
     STAIR_TRY(stair_key_choice(context, "activation", values[KEY_ACTIVATION], activations, &linear));
     STAIR_TRY(stair_key_choice(context, "mixing", values[KEY_MIXING], mixings, &literal));
+    STAIR_TRY(stair_key_choice(context, "output", values[KEY_OUTPUT], outputs, &sequence));
     STAIR_TRY(refuse_later_keys(context, values));
     a->linear = linear;
     a->literal = literal;
@@ -258,7 +257,7 @@ static stair_status create(stair_context *context, stair_model *model, const cha
     info->label_size = a->tokens * a->tokens;
     info->label_is_log = !a->linear && !info->output_noisy;
     stair_attention_fibre_layout(a, &model->fibre_size);
-    return STAIR_OK;
+    return sequence && a->layers > 1 ? stair_sequence_begin(context, model) : STAIR_OK;
 }
 
 static void permute(const stair_model *model, const int *order, const double *label, double *out)
@@ -283,7 +282,7 @@ static void batch_run(const stair_model *model, const double *z, const double *t
                                              grad_z);
 }
 
-static const stair_batch_ops batch = {.scratch = batch_scratch, .run = batch_run};
+const stair_batch_ops stair_attention_batch_ops = {.scratch = batch_scratch, .run = batch_run};
 
 const stair_model_ops stair_attention_ops = {
     .name = "attention",
@@ -294,7 +293,7 @@ const stair_model_ops stair_attention_ops = {
     .create = create,
     .forward = forward,
     .label_from_output = label_from_output,
-    .batch = &batch,
+    .batch = &stair_attention_batch_ops,
     .fibre_open = stair_attention_fibre_open,
     .fibre_map = stair_attention_fibre_map,
     .ridges = stair_attention_ridges,

@@ -13,6 +13,7 @@ typedef struct {
     double skip;                /* c */
     bool linear;                /* activation: identity in place of softmax */
     bool literal;               /* the paper's mixing: S_l transposed */
+    bool sequence;              /* y = S_L H_{L-1}, not S_L: sequence.c */
     int unseen; /* dimensions of v: the part of h_L the label does not see, shared by all tokens */
     int angles; /* coordinates of the rotation of h_L */
 } stair_attention;
@@ -34,6 +35,7 @@ void stair_attention_ridges(const stair_fibre *fibre, double direction[2]);
 int stair_attention_angle_power(const stair_fibre *fibre, int k);
 extern const stair_split_ops stair_attention_split;
 extern const stair_closed_ops stair_attention_closed;
+extern const stair_batch_ops stair_attention_batch_ops;
 
 /* h (M, P_L) of a label, up to rotation and common part; BAD_INPUT when no h has this label. */
 stair_status stair_attention_points(stair_context *context, const stair_attention *a, const double *label,
