@@ -16,7 +16,8 @@ enum {
     STAIR_RULE_LATTICE,
     STAIR_RULE_NESTED,
     STAIR_RULE_SAMPLING,
-    STAIR_RULE_CLOSED
+    STAIR_RULE_CLOSED,
+    STAIR_RULE_PLANE
 };
 
 /* Scratch of one thread, shared by all rules. */
@@ -60,10 +61,11 @@ typedef struct stair_channel_rule {
 /* In the order in which they are tried:
  * closed: a formula of the model; exact: a finite fibre; layered: a lattice in head and tail of a fibre;
  * lattice: 1 to 4 free coordinates, shifted lattices in the frame of the modes; nested: 2 free coordinates,
- * any shape of integrand, adaptive Gauss-Kronrod in each; sampling: any number of coordinates, importance
+ * any shape of integrand, adaptive Gauss-Kronrod in each; plane: 2 coordinates that are no rows of Z,
+ * equidistant nodes that spread from the modes; sampling: any number of coordinates, importance
  * sampling on randomly shifted lattices. */
 extern const stair_channel_rule stair_rule_closed, stair_rule_exact, stair_rule_layered, stair_rule_lattice,
-    stair_rule_nested, stair_rule_sampling;
+    stair_rule_nested, stair_rule_plane, stair_rule_sampling;
 
 /* Rule k of the table, or NULL past the end. */
 const stair_channel_rule *stair_channel_rule_at(int k);
