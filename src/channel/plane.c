@@ -24,8 +24,9 @@ enum {
 static const struct {
     double step;  /* of one coset, over sqrt(log(1/precision)), in deviations of the leading mode, */
     double finer; /* and after all cosets were not enough */
-    double weak;  /* part of the last difference that is left, at least */
-} tuning = {.step = 3.6, .finer = 0.6, .weak = 0.25};
+    double weak;  /* times the last difference that is left, at least */
+    int stalls;   /* finer steps without a smaller error that are enough */
+} tuning = {.step = 3.6, .finer = 0.6, .weak = 1, .stalls = 3};
 
 typedef struct {
     double centre[2], lower[4], log_det; /* of the frame: the leading mode */
@@ -127,8 +128,8 @@ static bool add_coset(stair_worker *w, plane *p, int coset, double step, double 
 
 /* Doubles the cosets of one step, first one and one, then two and two; the error that is left, or infinite.
  */
-static double integrate(stair_worker *w, plane *p, double precision, double step, double cutoff,
-                        int64_t budget, stair_posterior *out)
+static double integrate(stair_worker *w, plane *p, double step, double cutoff, int64_t budget,
+                        stair_posterior *out)
 {
     stair_integrand *f = &w->f;
     double difference = 0, earlier, top = -INFINITY, error = INFINITY;
@@ -150,7 +151,6 @@ static double integrate(stair_worker *w, plane *p, double precision, double step
         error = fmax(tuning.weak * difference, earlier * earlier / sensitivity) +
                 stair_posterior_truncation(f, out, cutoff);
     }
-    (void)precision;
     return error;
 }
 
@@ -176,12 +176,11 @@ static stair_rule_result evaluate(stair_worker *w, const stair_channel_options *
         w->f.chart = 0;
         step /= sqrt(-log(fmin(goal.precision, 1e-2)));
         result.error = INFINITY;
-        while (!(result.error <= goal.precision)) {
-            double error = integrate(w, p, goal.precision, step, cutoff, budget, out);
+        for (int stalled = 0; !(result.error <= goal.precision) && stalled < tuning.stalls;) {
+            double error = integrate(w, p, step, cutoff, budget, out);
             if (!isfinite(error)) break;
-            bool stalled = error > 0.5 * result.error; /* rounding, or the truncation, is all that is left */
+            stalled = error > 0.5 * result.error ? stalled + 1 : 0; /* by rounding, or a ridge not seen yet */
             result.error = error;
-            if (stalled) break;
             step *= tuning.finer;
         }
     } while (!stair_rule_accept(&w->f, options, out, &goal, &result));

@@ -108,8 +108,28 @@ static void identity(int m, double *x)
     for (int i = 0; i < m * m; i++) x[i] = i % (m + 1) == 0;
 }
 
+/* 1 + share sum_l S_l, or the flow */
+static void mix_at_once(const stair_attention *a, int layers, const double *z, double *mixed)
+{
+    int m = a->tokens;
+    double h[STAIR_MAX_TOKENS * STAIR_MAX_INDICES], s[STAIR_ATTENTION_SQUARE];
+    identity(m, mixed);
+    for (int i = 0; i < m * m && a->mixed == STAIR_MIXED_BY_FLOW; i++)
+        mixed[i] = a->flow[0] * mixed[i] + a->flow[1];
+    for (int l = 0; l < layers && a->mixed == STAIR_MIXED_BY_COMMITTEE; l++) {
+        for (int i = 0; i < m; i++)
+            for (int k = 0; k < a->rank[l]; k++) h[i * a->rank[l] + k] = z[(a->row[l] + k) * m + i];
+        stair_attention_scores(a, a->rank[l], h, s, NULL);
+        for (int i = 0; i < m * m; i++) mixed[i] += a->share * s[i];
+    }
+}
+
 void stair_attention_mixing(const stair_attention *a, int layers, const double *z, double *mixed)
 {
+    if (a->mixed != STAIR_MIXED_BY_LAYERS) {
+        mix_at_once(a, layers, z, mixed);
+        return;
+    }
     int m = a->tokens;
     double h[STAIR_MAX_TOKENS * STAIR_MAX_INDICES], s[STAIR_ATTENTION_SQUARE], b[STAIR_ATTENTION_SQUARE],
         next[STAIR_ATTENTION_SQUARE];
@@ -123,7 +143,7 @@ void stair_attention_mixing(const stair_attention *a, int layers, const double *
     }
 }
 
-static void forward(const stair_model *model, const double *z, double *y, double *label)
+void stair_attention_forward(const stair_model *model, const double *z, double *y, double *label)
 {
     const stair_attention *a = model->state;
     int m = a->tokens, last = a->layers - 1;
@@ -136,8 +156,8 @@ static void forward(const stair_model *model, const double *z, double *y, double
     if (label) memcpy(label, a->linear ? s : log_s, sizeof(double) * (size_t)(m * m));
 }
 
-static stair_status label_from_output(stair_context *context, const stair_model *model, const double *y,
-                                      double *label)
+stair_status stair_attention_label(stair_context *context, const stair_model *model, const double *y,
+                                   double *label)
 {
     const stair_attention *a = model->state;
     int m = a->tokens;
@@ -160,8 +180,7 @@ static stair_status label_from_output(stair_context *context, const stair_model 
     return STAIR_OK;
 }
 
-/* rank=R for every layer, or R1+R2+...+RL */
-static stair_status parse_ranks(stair_context *context, const char *text, stair_attention *a)
+stair_status stair_attention_read_ranks(stair_context *context, const char *text, stair_attention *a)
 {
     const char *at = text;
     int count = 0;
@@ -218,27 +237,11 @@ static stair_status check_mixing(stair_context *context, const stair_attention *
     return STAIR_OK;
 }
 
-static stair_status create(stair_context *context, stair_model *model, const char *const *values)
+stair_status stair_attention_size(stair_context *context, stair_model *model)
 {
-    static const char *const activations[] = {"softmax", "linear", NULL};
-    static const char *const mixings[] = {"attention", "literal", NULL};
-    static const char *const outputs[] = {"scores", "sequence", NULL};
-    stair_attention *a = calloc(1, sizeof *a);
-    if (!a) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
-    model->state = a;
+    stair_attention *a = model->state;
     stair_model_info *info = &model->info;
-    int linear, literal, sequence, rows = 0;
-    STAIR_TRY(stair_key_integer(context, "layers", values[KEY_LAYERS], 1, STAIR_MAX_LAYERS, &a->layers));
-    a->tokens = info->tokens;
-    STAIR_TRY(parse_ranks(context, values[KEY_RANK], a));
-    STAIR_TRY(stair_key_real(context, "skip", values[KEY_SKIP], -1e6, 1e6, &a->skip));
-    STAIR_TRY(stair_key_choice(context, "activation", values[KEY_ACTIVATION], activations, &linear));
-    STAIR_TRY(stair_key_choice(context, "mixing", values[KEY_MIXING], mixings, &literal));
-    STAIR_TRY(stair_key_choice(context, "output", values[KEY_OUTPUT], outputs, &sequence));
-    STAIR_TRY(refuse_later_keys(context, values));
-    a->linear = linear;
-    a->literal = literal;
-    STAIR_TRY(check_mixing(context, a));
+    int rows = 0;
     for (int l = 0; l < a->layers; l++) {
         a->row[l] = rows;
         rows += a->rank[l];
@@ -257,10 +260,34 @@ static stair_status create(stair_context *context, stair_model *model, const cha
     info->label_size = a->tokens * a->tokens;
     info->label_is_log = !a->linear && !info->output_noisy;
     stair_attention_fibre_layout(a, &model->fibre_size);
+    return STAIR_OK;
+}
+
+static stair_status create(stair_context *context, stair_model *model, const char *const *values)
+{
+    static const char *const activations[] = {"softmax", "linear", NULL};
+    static const char *const mixings[] = {"attention", "literal", NULL};
+    static const char *const outputs[] = {"scores", "sequence", NULL};
+    stair_attention *a = calloc(1, sizeof *a);
+    if (!a) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+    model->state = a;
+    int linear, literal, sequence;
+    STAIR_TRY(stair_key_integer(context, "layers", values[KEY_LAYERS], 1, STAIR_MAX_LAYERS, &a->layers));
+    a->tokens = model->info.tokens;
+    STAIR_TRY(stair_attention_read_ranks(context, values[KEY_RANK], a));
+    STAIR_TRY(stair_key_real(context, "skip", values[KEY_SKIP], -1e6, 1e6, &a->skip));
+    STAIR_TRY(stair_key_choice(context, "activation", values[KEY_ACTIVATION], activations, &linear));
+    STAIR_TRY(stair_key_choice(context, "mixing", values[KEY_MIXING], mixings, &literal));
+    STAIR_TRY(stair_key_choice(context, "output", values[KEY_OUTPUT], outputs, &sequence));
+    STAIR_TRY(refuse_later_keys(context, values));
+    a->linear = linear;
+    a->literal = literal;
+    STAIR_TRY(check_mixing(context, a));
+    STAIR_TRY(stair_attention_size(context, model));
     return sequence && a->layers > 1 ? stair_sequence_begin(context, model) : STAIR_OK;
 }
 
-static void permute(const stair_model *model, const int *order, const double *label, double *out)
+void stair_attention_permute(const stair_model *model, const int *order, const double *label, double *out)
 {
     int m = model->info.tokens;
     for (int i = 0; i < m; i++)
@@ -291,8 +318,8 @@ const stair_model_ops stair_attention_ops = {
     .example = "attention:layers=2,tokens=2,rank=1,skip=1",
     .keys = keys,
     .create = create,
-    .forward = forward,
-    .label_from_output = label_from_output,
+    .forward = stair_attention_forward,
+    .label_from_output = stair_attention_label,
     .batch = &stair_attention_batch_ops,
     .fibre_open = stair_attention_fibre_open,
     .fibre_map = stair_attention_fibre_map,
@@ -301,5 +328,5 @@ const stair_model_ops stair_attention_ops = {
     .split = &stair_attention_split,
     .closed = &stair_attention_closed,
     .even = true,
-    .permute = permute,
+    .permute = stair_attention_permute,
 };

@@ -144,10 +144,42 @@ LANES_INLINE void through_input(const stair_attention *a, int l, const double *z
         }
 }
 
+/* mixed (M, M) of layer l, where layers are mixed at once: the last by the committee, 1 + share sum S, or by
+ * the flow, the others not at all */
+LANES_INLINE void mix_at_once(const stair_attention *a, int l, lanes *scratch, lanes *mixed)
+{
+    int m = a->tokens, last = a->layers - 1;
+    bool flow = a->mixed == STAIR_MIXED_BY_FLOW;
+    for (int i = 0; i < m * m; i++)
+        mixed[i] = lanes_set((i % (m + 1) == 0 ? (flow ? a->flow[0] : 1) : 0) + (flow ? a->flow[1] : 0));
+    for (int k = 0; k < last && l == last; k++)
+        for (int i = 0; i < m * m; i++) mixed[i] += a->share * tape_of(a, k, scratch).s[i];
+}
+
+/* The same backwards, for hidden layers under a committee. */
+LANES_INLINE void backward_at_once(const stair_attention *a, const double *z, lanes *scratch, lanes *work,
+                                   double *grad_z)
+{
+    int m = a->tokens, last = a->layers - 1;
+    lanes *grad_s = work, *on_last = work + m * m, *unused = work + 2 * m * m, *grad_h = work + 3 * m * m;
+    for (int l = last; l >= 0; l--) {
+        tape t = tape_of(a, l, scratch);
+        for (int i = 0; i < m * m && l < last; i++) grad_s[i] = a->share * on_last[i];
+        memset(l < last ? unused : on_last, 0, sizeof(lanes) * (size_t)(m * m));
+        if (!a->linear) through_softmax(m, t.s, grad_s);
+        through_scores(m, a->rank[l], t.h, grad_s, grad_h);
+        through_input(a, l, z, t, grad_h, l < last ? unused : on_last, grad_z);
+    }
+}
+
 LANES_INLINE void backward(const stair_attention *a, const double *z, lanes *scratch, lanes *work,
                            double *grad_z)
 {
     int m = a->tokens, last = a->layers - 1;
+    if (a->mixed != STAIR_MIXED_BY_LAYERS) {
+        backward_at_once(a, z, scratch, work, grad_z);
+        return;
+    }
     lanes *grad_s = work, *grad_mixed = work + m * m, *next = work + 2 * m * m, *grad_h = work + 3 * m * m;
     for (int l = last; l >= 0; l--) {
         tape t = tape_of(a, l, scratch);
@@ -175,8 +207,10 @@ LANES_INLINE void batch(const stair_attention *a, const double *z, const double 
     for (int i = 0; i < m * m; i++) first[i] = lanes_set(i % (m + 1) == 0);
     for (int l = 0; l <= last; l++) {
         tape t = tape_of(a, l, memory);
+        if (a->mixed != STAIR_MIXED_BY_LAYERS) mix_at_once(a, l, memory, t.mixed);
         forward_layer(a, l, z, t);
-        if (l < last) mix(a, a->skip, t, tape_of(a, l + 1, memory).mixed);
+        if (l < last && a->mixed == STAIR_MIXED_BY_LAYERS)
+            mix(a, a->skip, t, tape_of(a, l + 1, memory).mixed);
     }
     tape top = tape_of(a, last, memory);
     lanes *out = top.s, *grad_out = work; /* on S_L; of a sequence on S_L H_{L-1}, as on any H_l */
