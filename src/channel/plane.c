@@ -18,26 +18,32 @@
 enum {
     SIDE = 8192, /* places along each axis, a bit each: thin ridges that are not along one take many */
     MOST_QUEUED = 1 << 17, /* nodes of one coset */
-    COSETS = 4
+    COSETS = 4,
+    SCAN = 22, /* places of a first look along each axis */
+    SEEDS = 2 * (STAIR_MOST_MODES + SCAN * SCAN)
 };
 
 static const struct {
-    double step;   /* of one coset, over sqrt(log(1/precision)), in deviations of the leading mode, */
+    double step;   /* of one coset, over sqrt(log(1/precision)), in deviations of the narrowest mode, */
     double finer;  /* and after all cosets were not enough */
-    double weak;   /* times the last difference that is left, at least */
     int stalls;    /* finer steps without a smaller error that are enough */
     double beyond; /* added to the cutoff: tails are wide */
-} tuning = {.step = 3.6, .finer = 0.6, .weak = 1, .stalls = 3, .beyond = 5};
+    double scan;   /* step of the first look, on the scale of one that coordinates have */
+    double shore;  /* times the outermost nodes that is left beyond them */
+} tuning = {.step = 4.5, .finer = 0.6, .stalls = 4, .beyond = 3, .scan = 0.75, .shore = 10};
 
 typedef struct {
     double centre[2], lower[4], log_det; /* of the frame: the leading mode */
-    double seed[STAIR_MOST_MODES][2];    /* modes, in units of the frame */
-    int seeds;
-    double narrow; /* the narrowest of them, in the same units */
+    double narrow;                       /* the narrowest mode, in its units */
 } plane_chart;
 
 typedef struct {
     plane_chart chart[2];
+    double seed[SEEDS]
+               [2]; /* u of modes and of places that a first look sees: nodes spread from all of them */
+    int seeds;
+    double top;         /* of the logarithm of the integrand, */
+    double mass, shore; /* and sums of it over top: over all nodes, over the outermost, below the cutoff */
     unsigned char seen[SIDE * SIDE / 8];
     short queue[MOST_QUEUED][2]; /* of nodes to visit, in steps */
 } plane;
@@ -51,24 +57,51 @@ static double width_of(const plane_chart *c, const double *precision)
     return 1 / sqrt(0.5 * (a + d) + hypot(0.5 * (a - d), b));
 }
 
-static bool look(stair_worker *w, int chart, double cutoff, plane_chart *c)
+/* The log of the integrand, the larger of both signs, at node i of the block evaluated last. */
+static double value_at(const stair_integrand *f, int i)
+{
+    double energy = f->shape.mirrored ? fmax(f->nodes.plus[i], f->nodes.minus[i]) : f->nodes.plus[i];
+    return energy + log(f->nodes.weight[i]);
+}
+
+/* Seeds where a wide and coarse grid sees anything above `least`: modes that no climb has led to. */
+static void scan(stair_integrand *f, double least, plane *p)
+{
+    for (int from = 0, n; from < SCAN * SCAN; from += n) {
+        n = SCAN * SCAN - from < STAIR_BLOCK ? SCAN * SCAN - from : STAIR_BLOCK;
+        for (int i = 0; i < n; i++) {
+            f->nodes.u[i] = ((from + i) / SCAN - 0.5 * (SCAN - 1)) * tuning.scan;
+            f->nodes.u[STAIR_BLOCK + i] = ((from + i) % SCAN - 0.5 * (SCAN - 1)) * tuning.scan;
+        }
+        stair_integrand_energies(f, n);
+        for (int i = 0; i < n; i++)
+            if (value_at(f, i) > least) {
+                p->seed[p->seeds][0] = f->nodes.u[i];
+                p->seed[p->seeds++][1] = f->nodes.u[STAIR_BLOCK + i];
+            }
+    }
+}
+
+/* Modes of one chart and its frame; seeds are for all charts, where images of modes may be. */
+static bool look(stair_worker *w, int chart, double cutoff, plane *p)
 {
     stair_integrand *f = &w->f;
+    plane_chart *c = &p->chart[chart];
     f->chart = chart;
     stair_modes_find(f, cutoff, &w->modes);
     if (!w->modes.count) return false;
-    const stair_mode *lead = &w->modes.mode[0];
-    memcpy(c->centre, lead->u, sizeof c->centre);
-    memcpy(c->lower, lead->lower, sizeof c->lower);
+    const stair_modes *modes = &w->modes;
+    memcpy(c->centre, modes->mode[0].u, sizeof c->centre);
+    memcpy(c->lower, modes->mode[0].lower, sizeof c->lower);
     c->log_det = log(fabs(c->lower[0] * c->lower[3]));
-    c->seeds = w->modes.count;
     c->narrow = 1;
-    for (int k = 0; k < c->seeds; k++) {
-        double x = w->modes.mode[k].u[0] - c->centre[0], y = w->modes.mode[k].u[1] - c->centre[1];
-        c->seed[k][0] = x / c->lower[0];
-        c->seed[k][1] = (y - c->lower[2] * c->seed[k][0]) / c->lower[3];
-        c->narrow = fmin(c->narrow, width_of(c, w->modes.mode[k].precision));
+    double top = -INFINITY;
+    for (int k = 0; k < modes->count; k++) {
+        memcpy(p->seed[p->seeds++], modes->mode[k].u, sizeof p->seed[0]);
+        c->narrow = fmin(c->narrow, width_of(c, modes->mode[k].precision));
+        top = fmax(top, modes->mode[k].value);
     }
+    scan(f, top - cutoff, p);
     return isfinite(c->log_det);
 }
 
@@ -102,34 +135,39 @@ static void evaluate_nodes(stair_integrand *f, const plane *p, const plane_chart
         f->nodes.u[STAIR_BLOCK + i] = c->centre[1] + c->lower[2] * x + c->lower[3] * y;
     }
     double top = stair_integrand_energies(f, n);
-    for (int i = 0; i < n; i++) {
-        double energy = f->shape.mirrored ? fmax(f->nodes.plus[i], f->nodes.minus[i]) : f->nodes.plus[i];
-        value[i] = energy + log(f->nodes.weight[i]);
-    }
+    for (int i = 0; i < n; i++) value[i] = value_at(f, i);
     stair_integrand_add(f, n, NULL, top, into);
 }
 
 /* Adds one coset, nodes (i + shift_0, j + shift_1) step, of one chart; false when the table or the budget
  * ends before the integrand. */
 static bool add_chart(stair_worker *w, plane *p, const plane_chart *c, const double *shift, double step,
-                      double cutoff, int64_t budget, double *top, stair_moments *into)
+                      double cutoff, int64_t budget, stair_moments *into)
 {
     stair_integrand *f = &w->f;
     double value[STAIR_BLOCK];
     int queued = 0;
     bool whole = true;
-    for (int k = 0; k < c->seeds; k++)
-        whole &=
-            visit_around(p, (int)lround(c->seed[k][0] / step), (int)lround(c->seed[k][1] / step), &queued);
+    for (int k = 0; k < p->seeds; k++) {
+        double x = (p->seed[k][0] - c->centre[0]) / c->lower[0],
+               y = (p->seed[k][1] - c->centre[1] - c->lower[2] * x) / c->lower[3];
+        visit_around(p, (int)lround(fmin(fmax(x / step, -SIDE), SIDE)),
+                     (int)lround(fmin(fmax(y / step, -SIDE), SIDE)), &queued);
+    }
     for (int from = 0, n; from < queued && whole; from += n) {
         n = queued - from < STAIR_BLOCK ? queued - from : STAIR_BLOCK;
         whole = f->visited + n <= budget;
         if (!whole) break;
         evaluate_nodes(f, p, c, shift, step, from, n, into, value);
-        for (int i = 0; i < n; i++) *top = fmax(*top, value[i]);
-        for (int i = 0; i < n; i++)
-            if (value[i] > *top - cutoff)
+        double before = p->top;
+        for (int i = 0; i < n; i++) p->top = fmax(p->top, value[i]);
+        p->mass *= exp(before - p->top);
+        p->shore *= exp(before - p->top);
+        for (int i = 0; i < n; i++) {
+            *(value[i] > p->top - cutoff ? &p->mass : &p->shore) += exp(value[i] - p->top);
+            if (value[i] > p->top - cutoff)
                 whole &= visit_around(p, p->queue[from + i][0], p->queue[from + i][1], &queued);
+        }
     }
     for (int k = 0; k < queued; k++)
         p->seen[((p->queue[k][0] + SIDE / 2) * SIDE + p->queue[k][1] + SIDE / 2) / 8] = 0;
@@ -138,15 +176,14 @@ static bool add_chart(stair_worker *w, plane *p, const plane_chart *c, const dou
 
 /* into += one coset of all charts */
 static bool add_coset(stair_worker *w, plane *p, int coset, double step, double cutoff, int64_t budget,
-                      double *top, stair_moments *into)
+                      stair_moments *into)
 {
     static const double shift[COSETS][2] = {{0, 0}, {0.5, 0.5}, {0.5, 0}, {0, 0.5}};
     for (int k = 0; k < w->f.fibre.charts; k++) {
         w->f.chart = k;
         stair_moments_clear(&w->f, &w->extra);
         double chart_step = step * p->chart[k].narrow;
-        if (!add_chart(w, p, &p->chart[k], shift[coset], chart_step, cutoff, budget, top, &w->extra))
-            return false;
+        if (!add_chart(w, p, &p->chart[k], shift[coset], chart_step, cutoff, budget, &w->extra)) return false;
         stair_moments_merge(&w->f, into, &w->extra, 2 * log(chart_step) + p->chart[k].log_det);
     }
     return true;
@@ -155,17 +192,19 @@ static bool add_coset(stair_worker *w, plane *p, int coset, double step, double 
 /* Doubles the cosets of one step, first one and one, then two and two; the error that is left, or infinite.
  */
 static double integrate(stair_worker *w, plane *p, double step, double cutoff, int64_t budget,
-                        stair_posterior *out)
+                        double *truncation, stair_posterior *out)
 {
     stair_integrand *f = &w->f;
-    double difference = 0, earlier, top = -INFINITY, error = INFINITY;
+    double difference = 0, earlier, error = INFINITY;
+    p->top = -1e300;
+    p->mass = p->shore = 0;
     stair_moments_clear(f, &w->part[0]);
-    if (!add_coset(w, p, 0, step, cutoff, budget, &top, &w->part[0])) return INFINITY;
+    if (!add_coset(w, p, 0, step, cutoff, budget, &w->part[0])) return INFINITY;
     for (int done = 1; done < COSETS; done *= 2) {
         earlier = difference;
         stair_moments_clear(f, &w->part[1]);
         for (int coset = done; coset < 2 * done; coset++)
-            if (!add_coset(w, p, coset, step, cutoff, budget, &top, &w->part[1])) return INFINITY;
+            if (!add_coset(w, p, coset, step, cutoff, budget, &w->part[1])) return INFINITY;
         stair_moments_finish(f, &w->part[0], &w->first);
         stair_moments_finish(f, &w->part[1], &w->second);
         difference = stair_posterior_distance(f, &w->first, &w->second);
@@ -174,8 +213,8 @@ static double integrate(stair_worker *w, plane *p, double step, double cutoff, i
         out->logz -= log(2 * done);
         if (done == 1) continue; /* one difference says nothing of its own reliability */
         double sensitivity = stair_posterior_sensitivity(f, out);
-        error = fmax(tuning.weak * difference, earlier * earlier / sensitivity) +
-                stair_posterior_truncation(f, out, cutoff);
+        error = fmax(difference, earlier * earlier / sensitivity);
+        *truncation = sensitivity * tuning.shore * p->shore / p->mass;
     }
     return error;
 }
@@ -197,14 +236,22 @@ static stair_rule_result evaluate(stair_worker *w, const stair_channel_options *
         int64_t budget = w->f.visited + options->max_nodes;
         double cutoff = goal.cutoff - log(goal.precision) + tuning.beyond, step = tuning.step;
         bool found = true;
-        for (int k = 0; k < w->f.fibre.charts && found; k++) found = look(w, k, cutoff, &p->chart[k]);
+        p->seeds = 0;
+        for (int k = 0; k < w->f.fibre.charts && found; k++) found = look(w, k, cutoff, p);
         if (!found) break;
         w->f.chart = 0;
         step /= sqrt(-log(fmin(goal.precision, 1e-2)));
         result.error = INFINITY;
         for (int stalled = 0; !(result.error <= goal.precision) && stalled < tuning.stalls;) {
-            double error = integrate(w, p, step, cutoff, budget, out);
+            double truncation = 0, error = integrate(w, p, step, cutoff, budget, &truncation, out);
             if (!isfinite(error)) break;
+            error += truncation;
+            if (truncation > 0.5 * goal.precision) { /* tails are followed farther */
+                cutoff += log(4 * truncation / goal.precision);
+                result.error = error;
+                stalled++;
+                continue;
+            }
             stalled = error > 0.5 * result.error ? stalled + 1 : 0; /* by rounding, or a ridge not seen yet */
             result.error = error;
             step *= tuning.finer;
