@@ -124,7 +124,8 @@ stair_status stair_model_labels_from_outputs(stair_context *context, const stair
 /* ---- channel: posterior moments of Z given its label ---------------------------------------- */
 
 typedef struct {
-    double precision;   /* target relative error of g and dg (absolute for log Z) */
+    double precision; /* target relative error of g and dg (absolute for log Z) */
+    double noise; /* at which error random rules may stop where the caller uses the halves; 0: precision */
     int64_t max_nodes;  /* most integrand evaluations spent on one sample */
     double cutoff;      /* nodes below exp(-cutoff) of the largest one are not visited */
     uint64_t seed;      /* random shifts of the sampling rule */

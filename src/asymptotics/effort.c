@@ -12,6 +12,8 @@ static const struct {
     double honest_fineness;   /* of what is reported: coarser grids may agree with each other and be wrong */
     double noisy_fineness;    /* of the way, where hidden nodes are random */
     double inner, most_inner; /* precision of the channel: times that of the result, and at most that */
+    double most_noise;        /* of single posteriors by random rules, which is the root of the precision: it
+                                 averages out, and what it leaves in squares is taken out to first order */
     double coarser;           /* times the precision is what the way is looked for with, */
     double scout, roughest;   /* and always between these */
     int coarse_replicates;
@@ -27,6 +29,7 @@ static const struct {
             .noisy_fineness = 0.5,
             .inner = 3,
             .most_inner = 1e-2,
+            .most_noise = 0.15,
             .coarser = 7,
             .scout = 5e-3,
             .roughest = 0.1,
@@ -54,6 +57,8 @@ static stair_average_effort effort_for(const stair_asymptotics_options *o, doubl
     effort.fineness = fmax(tuning.least_fineness, sqrt(-log10(precision) / 4));
     effort.nodes = power_of_two(fmin(tuning.most_nodes, fmax(tuning.least_nodes, tuning.nodes / precision)));
     effort.channel.precision = o->inner > 0 ? o->inner : fmin(tuning.most_inner, tuning.inner * o->precision);
+    effort.channel.noise =
+        o->inner > 0 ? o->inner : fmax(effort.channel.precision, fmin(tuning.most_noise, sqrt(precision)));
     effort.channel.seed = o->seed;
     return effort;
 }

@@ -298,7 +298,7 @@ static stair_rule_result evaluate(stair_worker *w, const stair_channel_options *
         set_heights(s, n);
         for (int r = 0; r < replicates; r++) sum_replicate(s, r, n);
         result.error = combine(s, replicates, out);
-        result.converged = result.error <= options->precision;
+        result.converged = result.error <= fmax(options->precision, options->noise);
         bool last = n >= TABLE_SIZE && replicates * 2 > MOST_REPLICATES;
         if (result.converged || w->f.visited - start > options->max_nodes / 3 || last) {
             split(s, replicates);

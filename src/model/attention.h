@@ -43,6 +43,7 @@ void stair_attention_fibre_map(const stair_fibre *fibre, int chart, stair_digits
 void stair_attention_ridges(const stair_fibre *fibre, double direction[2]);
 int stair_attention_angle_power(const stair_fibre *fibre, int k);
 extern const stair_split_ops stair_attention_split;
+extern const stair_tube_ops stair_attention_tubes;
 extern const stair_closed_ops stair_attention_closed;
 extern const stair_batch_ops stair_attention_batch_ops;
 
