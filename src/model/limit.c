@@ -43,8 +43,9 @@ static stair_status take_limit(stair_context *context, double beta, stair_attent
                               l + 1, a->rank[l], a->rank[0]);
     a->layers = 1;
     a->mixed = STAIR_MIXED_BY_FLOW;
-    stair_limit_flow(a->tokens, a->rank[0], beta, a->flow, &error);
-    return STAIR_OK;
+    return stair_limit_flow(a->tokens, a->rank[0], beta, a->flow, &error)
+               ? STAIR_OK
+               : stair_fail(context, STAIR_NO_MEMORY, "out of memory");
 }
 
 static stair_status create(stair_context *context, stair_model *model, const char *const *values)
