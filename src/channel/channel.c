@@ -79,6 +79,7 @@ void stair_worker_destroy(stair_worker *w)
     stair_lattice_map_destroy(&w->map);
     stair_layered_destroy(w->layered);
     stair_sampler_destroy(w->sampler);
+    stair_plane_destroy(w->plane);
     free(w->panels);
     free(w->memory);
     memset(w, 0, sizeof *w);

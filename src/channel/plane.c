@@ -29,15 +29,16 @@ static const struct {
     int stalls;    /* finer steps without a smaller error that are enough */
     double beyond; /* added to the cutoff: tails are wide */
     double scan;   /* step of the first look, on the scale of one that coordinates have */
+    double enough; /* effective number of its places that tell the shape of the integrand */
     double shore;  /* times the outermost nodes that is left beyond them */
-} tuning = {.step = 4.5, .finer = 0.6, .stalls = 4, .beyond = 3, .scan = 0.75, .shore = 10};
+} tuning = {.step = 4.5, .finer = 0.6, .stalls = 4, .beyond = 3, .scan = 0.75, .enough = 8, .shore = 10};
 
 typedef struct {
     double centre[2], lower[4], log_det; /* of the frame: the leading mode */
     double narrow;                       /* the narrowest mode, in its units */
 } plane_chart;
 
-typedef struct {
+typedef struct stair_plane {
     plane_chart chart[2];
     double seed[SEEDS]
                [2]; /* u of modes and of places that a first look sees: nodes spread from all of them */
@@ -48,6 +49,11 @@ typedef struct {
     short queue[MOST_QUEUED][2]; /* of nodes to visit, in steps */
 } plane;
 
+void stair_plane_destroy(struct stair_plane *p)
+{
+    free(p);
+}
+
 /* Narrowest width of a mode in the frame: of lower^T precision lower. */
 static double width_of(const plane_chart *c, const double *precision)
 {
@@ -57,6 +63,12 @@ static double width_of(const plane_chart *c, const double *precision)
     return 1 / sqrt(0.5 * (a + d) + hypot(0.5 * (a - d), b));
 }
 
+/* Place i of the first look along an axis. */
+static double scanned(int i)
+{
+    return (i - 0.5 * (SCAN - 1)) * tuning.scan;
+}
+
 /* The log of the integrand, the larger of both signs, at node i of the block evaluated last. */
 static double value_at(const stair_integrand *f, int i)
 {
@@ -64,44 +76,81 @@ static double value_at(const stair_integrand *f, int i)
     return energy + log(f->nodes.weight[i]);
 }
 
-/* Seeds where a wide and coarse grid sees anything above `least`: modes that no climb has led to. */
-static void scan(stair_integrand *f, double least, plane *p)
+/* A first look: a wide and coarse grid, value (SCAN^2) of the log integrand on it; returns the largest. */
+static double scan(stair_integrand *f, double *value)
 {
+    double top = -INFINITY;
     for (int from = 0, n; from < SCAN * SCAN; from += n) {
         n = SCAN * SCAN - from < STAIR_BLOCK ? SCAN * SCAN - from : STAIR_BLOCK;
         for (int i = 0; i < n; i++) {
-            f->nodes.u[i] = ((from + i) / SCAN - 0.5 * (SCAN - 1)) * tuning.scan;
-            f->nodes.u[STAIR_BLOCK + i] = ((from + i) % SCAN - 0.5 * (SCAN - 1)) * tuning.scan;
+            f->nodes.u[i] = scanned((from + i) / SCAN);
+            f->nodes.u[STAIR_BLOCK + i] = scanned((from + i) % SCAN);
         }
         stair_integrand_energies(f, n);
-        for (int i = 0; i < n; i++)
-            if (value_at(f, i) > least) {
-                p->seed[p->seeds][0] = f->nodes.u[i];
-                p->seed[p->seeds++][1] = f->nodes.u[STAIR_BLOCK + i];
-            }
+        for (int i = 0; i < n; i++) top = fmax(top, value[from + i] = value_at(f, i));
     }
+    return top;
 }
 
-/* Modes of one chart and its frame; seeds are for all charts, where images of modes may be. */
-static bool look(stair_worker *w, int chart, double cutoff, plane *p)
+/* The frame from mean and covariance over the grid, widened by its cell; false where too few of its places
+ * count to tell them. */
+static bool frame_of_scan(const double *value, double top, plane_chart *c)
 {
-    stair_integrand *f = &w->f;
-    plane_chart *c = &p->chart[chart];
-    f->chart = chart;
-    stair_modes_find(f, cutoff, &w->modes);
-    if (!w->modes.count) return false;
+    double sum = 0, square = 0, mean[2] = {0}, second[3] = {0}, cell = tuning.scan * tuning.scan / 12;
+    for (int k = 0; k < SCAN * SCAN; k++) {
+        double mass = exp(value[k] - top), x = scanned(k / SCAN), y = scanned(k % SCAN);
+        sum += mass;
+        square += mass * mass;
+        mean[0] += mass * x;
+        mean[1] += mass * y;
+        second[0] += mass * x * x;
+        second[1] += mass * x * y;
+        second[2] += mass * y * y;
+    }
+    if (!(sum * sum > tuning.enough * square)) return false;
+    for (int i = 0; i < 2; i++) c->centre[i] = mean[i] / sum;
+    double xx = second[0] / sum - c->centre[0] * c->centre[0] + cell,
+           xy = second[1] / sum - c->centre[0] * c->centre[1],
+           yy = second[2] / sum - c->centre[1] * c->centre[1] + cell;
+    c->lower[0] = sqrt(xx);
+    c->lower[1] = 0;
+    c->lower[2] = xy / c->lower[0];
+    c->lower[3] = sqrt(yy - c->lower[2] * c->lower[2]);
+    c->narrow = 1;
+    return true;
+}
+
+/* The frame of the leading mode, and how narrow the others are; their places are seeds. */
+static bool frame_of_modes(stair_worker *w, double cutoff, plane *p, plane_chart *c, double *top)
+{
     const stair_modes *modes = &w->modes;
+    stair_modes_find(&w->f, cutoff, &w->modes);
+    if (!modes->count) return false;
     memcpy(c->centre, modes->mode[0].u, sizeof c->centre);
     memcpy(c->lower, modes->mode[0].lower, sizeof c->lower);
-    c->log_det = log(fabs(c->lower[0] * c->lower[3]));
     c->narrow = 1;
-    double top = -INFINITY;
     for (int k = 0; k < modes->count; k++) {
         memcpy(p->seed[p->seeds++], modes->mode[k].u, sizeof p->seed[0]);
         c->narrow = fmin(c->narrow, width_of(c, modes->mode[k].precision));
-        top = fmax(top, modes->mode[k].value);
+        *top = fmax(*top, modes->mode[k].value);
     }
-    scan(f, top - cutoff, p);
+    return true;
+}
+
+/* Frame and seeds of one chart; seeds are for all charts, where images of modes may be. */
+static bool look(stair_worker *w, int chart, double cutoff, plane *p)
+{
+    plane_chart *c = &p->chart[chart];
+    double value[SCAN * SCAN];
+    w->f.chart = chart;
+    double top = scan(&w->f, value);
+    if (!frame_of_scan(value, top, c) && !frame_of_modes(w, cutoff, p, c, &top)) return false;
+    c->log_det = log(fabs(c->lower[0] * c->lower[3]));
+    for (int k = 0; k < SCAN * SCAN; k++)
+        if (value[k] > top - cutoff) {
+            p->seed[p->seeds][0] = scanned(k / SCAN);
+            p->seed[p->seeds++][1] = scanned(k % SCAN);
+        }
     return isfinite(c->log_det);
 }
 
@@ -230,8 +279,8 @@ static stair_rule_result evaluate(stair_worker *w, const stair_channel_options *
 {
     stair_rule_result result = {.error = INFINITY};
     stair_channel_options goal = *options;
-    plane *p = calloc(1, sizeof *p);
-    if (!p) return result;
+    if (!w->plane && !(w->plane = calloc(1, sizeof *w->plane))) return result;
+    plane *p = w->plane; /* nothing is marked as seen between samples */
     do {
         int64_t budget = w->f.visited + options->max_nodes;
         double cutoff = goal.cutoff - log(goal.precision) + tuning.beyond, step = tuning.step;
@@ -257,7 +306,6 @@ static stair_rule_result evaluate(stair_worker *w, const stair_channel_options *
             step *= tuning.finer;
         }
     } while (!stair_rule_accept(&w->f, options, out, &goal, &result));
-    free(p);
     return result;
 }
 

@@ -26,7 +26,8 @@ typedef struct {
     stair_modes modes;
     stair_lattice_map map;
     struct stair_layered *layered;         /* made when first needed, */
-    struct stair_sampler *sampler;         /* as this is */
+    struct stair_sampler *sampler;         /* as this is, */
+    struct stair_plane *plane;             /* and this, */
     double *panels;                        /* and this: moments of the panels of nested */
     stair_moments total, extra, part[2];   /* sums */
     stair_posterior first, second, coarse; /* to compare */
@@ -85,6 +86,7 @@ bool stair_rule_accept(const stair_integrand *f, const stair_channel_options *op
 
 void stair_layered_destroy(struct stair_layered *layered);
 void stair_sampler_destroy(struct stair_sampler *sampler);
+void stair_plane_destroy(struct stair_plane *plane);
 
 /* Two free coordinates, as long as V is enough of a frame; false when it is not, and nothing is lost but
  * time. */
