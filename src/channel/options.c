@@ -15,7 +15,7 @@ static const stair_option channel_options[] = {
     {CHANNEL("precision", DOUBLE, precision), .value = "X", .text = "target relative error", .low = 1e-13,
      .high = 1},
     {CHANNEL("method", TEXT, method), .value = "NAME",
-     .text = "integrator: auto, exact, layered, lattice, nested, sampling or closed", .choice = method},
+     .text = "integrator: auto, exact, layered, lattice, nested, plane, sampling or closed", .choice = method},
     {CHANNEL("max-nodes", INT64, max_nodes), .value = "N",
      .text = "most integrand evaluations for one sample", .low = 256, .high = 1e15},
     {CHANNEL("cutoff", DOUBLE, cutoff), .value = "X", .text = "skip nodes below exp(-X) times the precision",

@@ -54,6 +54,7 @@ for file in $(grep -El '^const stair_channel_rule stair_rule_' "$SOURCE"/*.c); d
     case $name in
     closed | exact) model=attention:layers=1 ;;
     layered) model=attention:layers=3 ;;
+    plane) model=attention:layers=2,output=sequence ;;
     *) model=attention:layers=2 ;;
     esac
     expect "--method $name" 0 "$name" "$STAIR" channel $model --points 2 --precision 0.01 --method "$name" --csv
