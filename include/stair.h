@@ -25,7 +25,8 @@ typedef enum {
     STAIR_BAD_INPUT = 2,     /* the request or the data is wrong */
     STAIR_NOT_CONVERGED = 3, /* a result, with its error, that missed the target */
     STAIR_UNSUPPORTED = 4,   /* a legal request that this release cannot answer */
-    STAIR_NO_MEMORY = 5
+    STAIR_NO_MEMORY = 5,
+    STAIR_COSTLY = 6 /* would take longer than was allowed; the message says how long */
 } stair_status;
 
 /* Why an iteration ended. */
