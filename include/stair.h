@@ -132,7 +132,7 @@ typedef struct {
     int64_t max_nodes;  /* most integrand evaluations spent on one sample */
     double cutoff;      /* nodes below exp(-cutoff) of the largest one are not visited */
     uint64_t seed;      /* random shifts of the sampling rule */
-    const char *method; /* auto, closed, exact, layered, lattice, nested or sampling */
+    const char *method; /* auto, closed, exact, layered, lattice, nested, plane or sampling */
 } stair_channel_options;
 
 /* Any pointer may be NULL.  error: the largest of the estimated errors of log Z (absolute) and of

@@ -6,6 +6,7 @@
  *   dim 1 to 4     lattice; where that does not converge, nested (dim 2) or sampling
  *   dim = 2, rough nested at once: a lattice would not notice what it misses at the singular set
  *   linear rows    marginal: with noise on y, of a label linear in some rows once others are given
+ *   dim = 2, none of them a row of Z: plane
  *   otherwise      sampling; with noise on y also where there is too little of it for the others
  *
  * One thread serves a sample from beginning to end, so results cannot depend on their number. */
@@ -29,8 +30,8 @@ static const struct {
 
 /* All rules, cheapest first. */
 static const stair_channel_rule *const rules[] = {
-    &stair_rule_closed, &stair_rule_exact,    &stair_rule_layered,  &stair_rule_lattice,
-    &stair_rule_nested, &stair_rule_marginal, &stair_rule_sampling,
+    &stair_rule_closed, &stair_rule_exact, &stair_rule_layered,  &stair_rule_lattice,
+    &stair_rule_nested, &stair_rule_plane, &stair_rule_marginal, &stair_rule_sampling,
 };
 enum { RULES = sizeof rules / sizeof *rules };
 
@@ -83,6 +84,7 @@ void stair_worker_destroy(stair_worker *w)
     stair_layered_destroy(w->layered);
     stair_sampler_destroy(w->sampler);
     stair_marginal_destroy(&w->marginal);
+    stair_plane_destroy(w->plane);
     free(w->panels);
     free(w->memory);
     memset(w, 0, sizeof *w);

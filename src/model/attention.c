@@ -16,6 +16,7 @@
 #include "core/isa.h"
 #include "model/heads.h"
 #include "model/keys.h"
+#include "model/sequence.h"
 
 STAIR_HOT_TABLE(void, stair_attention_batch,
                 (const stair_attention *a, const double *z, const double *target, const double *weight,
@@ -45,7 +46,8 @@ static const stair_model_key keys[] = {
     [KEY_WEIGHTS] = {"weights", "tied", "tied: query and key are one matrix"},
     [KEY_HEADS] = {"heads", "1", "number H of heads and of blocks of the embedding; above 1 needs a readout"},
     [KEY_READOUT] = {"readout", "0", "rows R of a readout of every head, y = sum_h V_h H_L^h; 0: none"},
-    [KEY_OUTPUT] = {"output", "scores", "scores: the last attention matrix"},
+    [KEY_OUTPUT] = {"output", "scores",
+                    "scores: the last attention matrix S_L; sequence: S_L H_{L-1}, what tokens are made of"},
     STAIR_KEY_NOISE,
     STAIR_KEY_PRENOISE,
     {NULL, NULL, NULL},
@@ -109,8 +111,28 @@ static void identity(int m, double *x)
     for (int i = 0; i < m * m; i++) x[i] = i % (m + 1) == 0;
 }
 
+/* 1 + share sum_l S_l, or the flow */
+static void mix_at_once(const stair_attention *a, int layers, const double *z, double *mixed)
+{
+    int m = a->tokens;
+    double h[STAIR_MAX_TOKENS * STAIR_MAX_INDICES], s[STAIR_ATTENTION_SQUARE];
+    identity(m, mixed);
+    for (int i = 0; i < m * m && a->mixed == STAIR_MIXED_BY_FLOW; i++)
+        mixed[i] = a->flow[0] * mixed[i] + a->flow[1];
+    for (int l = 0; l < layers && a->mixed == STAIR_MIXED_BY_COMMITTEE; l++) {
+        for (int i = 0; i < m; i++)
+            for (int k = 0; k < a->rank[l]; k++) h[i * a->rank[l] + k] = z[(a->row[l] + k) * m + i];
+        stair_attention_scores(a, a->rank[l], h, s, NULL);
+        for (int i = 0; i < m * m; i++) mixed[i] += a->share * s[i];
+    }
+}
+
 void stair_attention_mixing(const stair_attention *a, int layers, const double *z, double *mixed)
 {
+    if (a->mixed != STAIR_MIXED_BY_LAYERS) {
+        mix_at_once(a, layers, z, mixed);
+        return;
+    }
     int m = a->tokens;
     double h[STAIR_MAX_TOKENS * STAIR_MAX_INDICES], s[STAIR_ATTENTION_SQUARE], b[STAIR_ATTENTION_SQUARE],
         next[STAIR_ATTENTION_SQUARE];
@@ -124,7 +146,7 @@ void stair_attention_mixing(const stair_attention *a, int layers, const double *
     }
 }
 
-static void forward(const stair_model *model, const double *z, double *y, double *label)
+void stair_attention_forward(const stair_model *model, const double *z, double *y, double *label)
 {
     const stair_attention *a = model->state;
     int m = a->tokens, last = a->layers - 1;
@@ -137,8 +159,8 @@ static void forward(const stair_model *model, const double *z, double *y, double
     if (label) memcpy(label, a->linear ? s : log_s, sizeof(double) * (size_t)(m * m));
 }
 
-static stair_status label_from_output(stair_context *context, const stair_model *model, const double *y,
-                                      double *label)
+stair_status stair_attention_label(stair_context *context, const stair_model *model, const double *y,
+                                   double *label)
 {
     const stair_attention *a = model->state;
     int m = a->tokens;
@@ -161,8 +183,7 @@ static stair_status label_from_output(stair_context *context, const stair_model 
     return STAIR_OK;
 }
 
-/* rank=R for every layer, or R1+R2+...+RL */
-static stair_status parse_ranks(stair_context *context, const char *text, stair_attention *a)
+stair_status stair_attention_read_ranks(stair_context *context, const char *text, stair_attention *a)
 {
     const char *at = text;
     int count = 0;
@@ -207,17 +228,12 @@ static stair_status with_heads(stair_context *context, stair_model *model, const
 
 static stair_status refuse_later_keys(stair_context *context, const char *const *values)
 {
-    static const char *const weights[] = {"tied", "untied", NULL}, *const outputs[] = {"scores", "sequence",
-                                                                                       NULL};
+    static const char *const weights[] = {"tied", "untied", NULL};
     int choice;
     STAIR_TRY(stair_key_choice(context, "weights", values[KEY_WEIGHTS], weights, &choice));
     if (choice)
         return stair_fail(context, STAIR_UNSUPPORTED,
                           "weights=untied is not in this release; use weights=tied");
-    STAIR_TRY(stair_key_choice(context, "output", values[KEY_OUTPUT], outputs, &choice));
-    if (choice)
-        return stair_fail(context, STAIR_UNSUPPORTED,
-                          "output=sequence is not in this release; use output=scores");
     return STAIR_OK;
 }
 
@@ -238,28 +254,11 @@ static stair_status check_mixing(stair_context *context, const stair_attention *
     return STAIR_OK;
 }
 
-static stair_status create(stair_context *context, stair_model *model, const char *const *values)
+stair_status stair_attention_size(stair_context *context, stair_model *model)
 {
-    static const char *const activations[] = {"softmax", "linear", NULL};
-    static const char *const mixings[] = {"attention", "literal", NULL};
-    stair_attention *a = calloc(1, sizeof *a);
-    if (!a) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
-    model->state = a;
+    stair_attention *a = model->state;
     stair_model_info *info = &model->info;
-    int linear, literal, rows = 0;
-    STAIR_TRY(stair_key_integer(context, "layers", values[KEY_LAYERS], 1, STAIR_MAX_LAYERS, &a->layers));
-    a->tokens = info->tokens;
-    STAIR_TRY(parse_ranks(context, values[KEY_RANK], a));
-    STAIR_TRY(stair_key_real(context, "skip", values[KEY_SKIP], -1e6, 1e6, &a->skip));
-    STAIR_TRY(stair_key_choice(context, "activation", values[KEY_ACTIVATION], activations, &linear));
-    STAIR_TRY(stair_key_choice(context, "mixing", values[KEY_MIXING], mixings, &literal));
-    a->linear = linear;
-    a->literal = literal;
-    bool heads;
-    STAIR_TRY(with_heads(context, model, values, &heads));
-    if (heads) return STAIR_OK;
-    STAIR_TRY(refuse_later_keys(context, values));
-    STAIR_TRY(check_mixing(context, a));
+    int rows = 0;
     for (int l = 0; l < a->layers; l++) {
         a->row[l] = rows;
         rows += a->rank[l];
@@ -281,7 +280,34 @@ static stair_status create(stair_context *context, stair_model *model, const cha
     return STAIR_OK;
 }
 
-static void permute(const stair_model *model, const int *order, const double *label, double *out)
+static stair_status create(stair_context *context, stair_model *model, const char *const *values)
+{
+    static const char *const activations[] = {"softmax", "linear", NULL};
+    static const char *const mixings[] = {"attention", "literal", NULL};
+    static const char *const outputs[] = {"scores", "sequence", NULL};
+    stair_attention *a = calloc(1, sizeof *a);
+    if (!a) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+    model->state = a;
+    int linear, literal, sequence;
+    STAIR_TRY(stair_key_integer(context, "layers", values[KEY_LAYERS], 1, STAIR_MAX_LAYERS, &a->layers));
+    a->tokens = model->info.tokens;
+    STAIR_TRY(stair_attention_read_ranks(context, values[KEY_RANK], a));
+    STAIR_TRY(stair_key_real(context, "skip", values[KEY_SKIP], -1e6, 1e6, &a->skip));
+    STAIR_TRY(stair_key_choice(context, "activation", values[KEY_ACTIVATION], activations, &linear));
+    STAIR_TRY(stair_key_choice(context, "mixing", values[KEY_MIXING], mixings, &literal));
+    STAIR_TRY(stair_key_choice(context, "output", values[KEY_OUTPUT], outputs, &sequence));
+    a->linear = linear;
+    a->literal = literal;
+    bool heads;
+    STAIR_TRY(with_heads(context, model, values, &heads));
+    if (heads) return STAIR_OK;
+    STAIR_TRY(refuse_later_keys(context, values));
+    STAIR_TRY(check_mixing(context, a));
+    STAIR_TRY(stair_attention_size(context, model));
+    return sequence && a->layers > 1 ? stair_sequence_begin(context, model) : STAIR_OK;
+}
+
+void stair_attention_permute(const stair_model *model, const int *order, const double *label, double *out)
 {
     int m = model->info.tokens;
     for (int i = 0; i < m; i++)
@@ -303,7 +329,7 @@ static void batch_run(const stair_model *model, const double *z, const double *t
                                              grad_z);
 }
 
-static const stair_batch_ops batch = {.scratch = batch_scratch, .run = batch_run};
+const stair_batch_ops stair_attention_batch_ops = {.scratch = batch_scratch, .run = batch_run};
 
 const stair_model_ops stair_attention_ops = {
     .name = "attention",
@@ -312,9 +338,9 @@ const stair_model_ops stair_attention_ops = {
     .example = "attention:layers=2,tokens=2,rank=1,skip=1",
     .keys = keys,
     .create = create,
-    .forward = forward,
-    .label_from_output = label_from_output,
-    .batch = &batch,
+    .forward = stair_attention_forward,
+    .label_from_output = stair_attention_label,
+    .batch = &stair_attention_batch_ops,
     .fibre_open = stair_attention_fibre_open,
     .fibre_map = stair_attention_fibre_map,
     .ridges = stair_attention_ridges,
@@ -323,5 +349,5 @@ const stair_model_ops stair_attention_ops = {
     .tube = &stair_attention_tubes,
     .closed = &stair_attention_closed,
     .even = true,
-    .permute = permute,
+    .permute = stair_attention_permute,
 };

@@ -8,6 +8,7 @@
  *   Abar   = S (Sbar - rowsum(S Sbar)),    hbar_l = (Abar + Abar^T) h_l
  *   Zbar_l = hbar_l^T H_{l-1},             Hbar_{l-1} = hbar_l Z_l + B_l^T Hbar_l
  *
+ * A sequence y = S_L H_{L-1} is one more H_l, of a layer without skip: ybar is Hbar_L.
  * Given a cotangent, the gradient is that of sum_k cotangent_k y_k in place of the loss.  The only backward
  * pass of attention: the gradient of one sample is the first lane of a group.
  */
@@ -69,21 +70,22 @@ LANES_INLINE void forward_layer(const stair_attention *a, int l, const double *z
     }
 }
 
-/* element (i, j) of B_l = c 1 + S_l, or c 1 + S_l^T */
-LANES_INLINE lanes mixing(const stair_attention *a, tape t, int i, int j)
+/* element (i, j) of B_l = c 1 + S_l, or c 1 + S_l^T; c = 0 for the last layer, where the label is a sequence
+ */
+LANES_INLINE lanes mixing(const stair_attention *a, double skip, tape t, int i, int j)
 {
     int m = a->tokens;
     lanes s = a->literal ? t.s[j * m + i] : t.s[i * m + j];
-    return i == j ? s + a->skip : s;
+    return i == j ? s + skip : s;
 }
 
-LANES_INLINE void mix(const stair_attention *a, tape t, lanes *next)
+LANES_INLINE void mix(const stair_attention *a, double skip, tape t, lanes *next)
 {
     int m = a->tokens;
     for (int i = 0; i < m; i++)
         for (int j = 0; j < m; j++) {
             lanes sum = {0};
-            for (int k = 0; k < m; k++) sum += mixing(a, t, i, k) * t.mixed[k * m + j];
+            for (int k = 0; k < m; k++) sum += mixing(a, skip, t, i, k) * t.mixed[k * m + j];
             next[i * m + j] = sum;
         }
 }
@@ -110,8 +112,8 @@ LANES_INLINE void through_scores(int m, int rank, const lanes *h, const lanes *g
 }
 
 /* grad_s = grad_mixed H_{l-1}^T and next = B_l^T grad_mixed, for the gradient grad_mixed on H_l */
-LANES_INLINE void through_mixing(const stair_attention *a, tape t, const lanes *grad_mixed, lanes *grad_s,
-                                 lanes *next)
+LANES_INLINE void through_mixing(const stair_attention *a, double skip, tape t, const lanes *grad_mixed,
+                                 lanes *grad_s, lanes *next)
 {
     int m = a->tokens;
     for (int i = 0; i < m; i++)
@@ -119,7 +121,7 @@ LANES_INLINE void through_mixing(const stair_attention *a, tape t, const lanes *
             lanes on_b = {0}, on_mixed = {0};
             for (int k = 0; k < m; k++) {
                 on_b += grad_mixed[i * m + k] * t.mixed[j * m + k];
-                on_mixed += mixing(a, t, k, i) * grad_mixed[k * m + j];
+                on_mixed += mixing(a, skip, t, k, i) * grad_mixed[k * m + j];
             }
             grad_s[a->literal ? j * m + i : i * m + j] = on_b;
             next[i * m + j] = on_mixed;
@@ -142,15 +144,47 @@ LANES_INLINE void through_input(const stair_attention *a, int l, const double *z
         }
 }
 
+/* mixed (M, M) of layer l, where layers are mixed at once: the last by the committee, 1 + share sum S, or by
+ * the flow, the others not at all */
+LANES_INLINE void mix_at_once(const stair_attention *a, int l, lanes *scratch, lanes *mixed)
+{
+    int m = a->tokens, last = a->layers - 1;
+    bool flow = a->mixed == STAIR_MIXED_BY_FLOW;
+    for (int i = 0; i < m * m; i++)
+        mixed[i] = lanes_set((i % (m + 1) == 0 ? (flow ? a->flow[0] : 1) : 0) + (flow ? a->flow[1] : 0));
+    for (int k = 0; k < last && l == last; k++)
+        for (int i = 0; i < m * m; i++) mixed[i] += a->share * tape_of(a, k, scratch).s[i];
+}
+
+/* The same backwards, for hidden layers under a committee. */
+LANES_INLINE void backward_at_once(const stair_attention *a, const double *z, lanes *scratch, lanes *work,
+                                   double *grad_z)
+{
+    int m = a->tokens, last = a->layers - 1;
+    lanes *grad_s = work, *on_last = work + m * m, *unused = work + 2 * m * m, *grad_h = work + 3 * m * m;
+    for (int l = last; l >= 0; l--) {
+        tape t = tape_of(a, l, scratch);
+        for (int i = 0; i < m * m && l < last; i++) grad_s[i] = a->share * on_last[i];
+        memset(l < last ? unused : on_last, 0, sizeof(lanes) * (size_t)(m * m));
+        if (!a->linear) through_softmax(m, t.s, grad_s);
+        through_scores(m, a->rank[l], t.h, grad_s, grad_h);
+        through_input(a, l, z, t, grad_h, l < last ? unused : on_last, grad_z);
+    }
+}
+
 LANES_INLINE void backward(const stair_attention *a, const double *z, lanes *scratch, lanes *work,
                            double *grad_z)
 {
     int m = a->tokens, last = a->layers - 1;
+    if (a->mixed != STAIR_MIXED_BY_LAYERS) {
+        backward_at_once(a, z, scratch, work, grad_z);
+        return;
+    }
     lanes *grad_s = work, *grad_mixed = work + m * m, *next = work + 2 * m * m, *grad_h = work + 3 * m * m;
     for (int l = last; l >= 0; l--) {
         tape t = tape_of(a, l, scratch);
-        if (l < last)
-            through_mixing(a, t, grad_mixed, grad_s, next);
+        if (l < last || a->sequence)
+            through_mixing(a, l < last ? a->skip : 0, t, grad_mixed, grad_s, next);
         else
             memset(next, 0, sizeof(lanes) * (size_t)(m * m));
         if (!a->linear) through_softmax(m, t.s, grad_s);
@@ -173,22 +207,30 @@ LANES_INLINE void batch(const stair_attention *a, const double *z, const double 
     for (int i = 0; i < m * m; i++) first[i] = lanes_set(i % (m + 1) == 0);
     for (int l = 0; l <= last; l++) {
         tape t = tape_of(a, l, memory);
+        if (a->mixed != STAIR_MIXED_BY_LAYERS) mix_at_once(a, l, memory, t.mixed);
         forward_layer(a, l, z, t);
-        if (l < last) mix(a, t, tape_of(a, l + 1, memory).mixed);
+        if (l < last && a->mixed == STAIR_MIXED_BY_LAYERS)
+            mix(a, a->skip, t, tape_of(a, l + 1, memory).mixed);
     }
     tape top = tape_of(a, last, memory);
-    for (int k = 0; k < m * m; k++) lanes_store(y + k * STAIR_GROUP, top.s[k]);
+    lanes *out = top.s, *grad_out = work; /* on S_L; of a sequence on S_L H_{L-1}, as on any H_l */
+    if (a->sequence) {
+        grad_out = work + m * m;
+        out = work + 2 * m * m;
+        mix(a, 0, top, out);
+    }
+    for (int k = 0; k < m * m; k++) lanes_store(y + k * STAIR_GROUP, out[k]);
     if (cotangent) {
-        for (int k = 0; k < m * m; k++) work[k] = lanes_load(cotangent + k * STAIR_GROUP);
+        for (int k = 0; k < m * m; k++) grad_out[k] = lanes_load(cotangent + k * STAIR_GROUP);
         backward(a, z, memory, work, grad_z);
         return;
     }
     if (!target) return;
     lanes sum = {0}, w = lanes_load(weight);
     for (int k = 0; k < m * m; k++) {
-        lanes residual = top.s[k] - lanes_load(target + k * STAIR_GROUP);
+        lanes residual = out[k] - lanes_load(target + k * STAIR_GROUP);
         sum += residual * residual;
-        work[k] = 2.0 * w * residual;
+        grad_out[k] = 2.0 * w * residual;
     }
     lanes_store(loss, w * sum);
     if (grad_z) backward(a, z, memory, work, grad_z);

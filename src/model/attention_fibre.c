@@ -225,6 +225,8 @@ static bool mixing_is_rough(const stair_attention *a)
 {
     const double near = tuning.near;
     if (a->layers == 1) return false;
+    if (a->mixed == STAIR_MIXED_BY_COMMITTEE) /* rows of the sum are at most L - 1, eigenvalues too */
+        return a->tokens > 2 && a->share * (a->layers - 1) > 1 - near;
     if (a->linear) return a->skip < near;
     return a->skip > -1 - near && a->skip < (a->tokens == 2 ? near : 1 + near);
 }

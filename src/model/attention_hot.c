@@ -215,17 +215,37 @@ LANES_INLINE void all_mixings(const stair_attention *a, const int m, const int l
     }
 }
 
-LANES_INLINE void map(const stair_attention *a, const int m, const int layers, const int p, const double *h,
-                      const double *centre, lanes *mixings, int n, const double *u, double *z, double *weight)
+/* The one matrix of models that mix at once: of a committee of `layers`, or of the flow; behind it is room
+ * for another. */
+LANES_INLINE void mixing_at_once(const stair_attention *a, const int m, const stair_attention_mixed by,
+                                 const int layers, const double *u, lanes *b)
+{
+    lanes *one = b + m * m;
+    for (int i = 0; i < m * m; i++) b[i] = lanes_set(by == STAIR_MIXED_BY_FLOW ? a->flow[1] : 0);
+    for (int l = 0; l < layers && by == STAIR_MIXED_BY_COMMITTEE; l++) {
+        mixing(a, m, l, u, NULL, one);
+        for (int i = 0; i < m * m; i++) b[i] += one[i];
+    }
+    for (int i = 0; i < m * m && by == STAIR_MIXED_BY_COMMITTEE; i++) b[i] *= a->share;
+    for (int i = 0; i < m; i++) b[i * (m + 1)] += by == STAIR_MIXED_BY_FLOW ? a->flow[0] : 1;
+}
+
+LANES_INLINE void map(const stair_attention *a, const stair_attention_mixed by, const int m, const int layers,
+                      const int p, const double *h, const double *centre, lanes *mixings, int n,
+                      const double *u, double *z, double *weight)
 {
     double total = p > 1 ? 1 / haar_total(p) : 1;
+    const int matrices = by == STAIR_MIXED_BY_LAYERS ? layers - 1 : 1;
     for (int at = 0; at < n; at += LANES) {
-        lanes *x = mixings + (layers + 1) * m * m;
+        lanes *x = mixings + (matrices + (by == STAIR_MIXED_BY_LAYERS ? 2 : 1)) * m * m;
         const double *here = u + at;
-        all_mixings(a, m, layers - 1, here, mixings);
+        if (by == STAIR_MIXED_BY_LAYERS)
+            all_mixings(a, m, layers - 1, here, mixings);
+        else
+            mixing_at_once(a, m, by, layers - 1, here, mixings);
         lanes density = last_layer(a, m, p, h, centre, here, x) * total, inverse = lanes_set(1);
-        for (int l = layers - 2; l >= 0; l--) inverse *= solve(m, p, mixings + l * m * m, x);
-        for (int i = 0; i < m * p && layers > 1; i++)
+        for (int l = matrices - 1; l >= 0; l--) inverse *= solve(m, p, mixings + l * m * m, x);
+        for (int i = 0; i < m * p && matrices > 0; i++)
             x[i] = lanes_min(lanes_max(x[i], lanes_set(-tuning.huge)), lanes_set(tuning.huge));
         inverse = lanes_min(lanes_abs(inverse), lanes_set(1 / tuning.tiny));
         for (int k = 0; k < p; k++) density *= inverse;
@@ -258,11 +278,28 @@ LANES_INLINE void map_pair(const stair_attention *a, const double *h, const bool
     }
 }
 
+static void map_at_once(const stair_attention *a, const int m, const int layers, const int p, const double *h,
+                        const double *centre, lanes *scratch, int n, const double *u, double *z,
+                        double *weight)
+{
+    if (a->mixed == STAIR_MIXED_BY_FLOW)
+        map(a, STAIR_MIXED_BY_FLOW, m, layers, p, h, centre, scratch, n, u, z, weight);
+    else if (m == 2 && p == 1 && !a->unseen) {
+        lanes local[3 * 4]; /* kept in registers once unrolled */
+        map(a, STAIR_MIXED_BY_COMMITTEE, 2, layers, 1, h, centre, local, n, u, z, weight);
+    } else
+        map(a, STAIR_MIXED_BY_COMMITTEE, m, layers, p, h, centre, scratch, n, u, z, weight);
+}
+
 void STAIR_HOT(stair_attention_map)(const stair_attention *a, const double *h, const double *centre,
                                     bool brief, double *scratch, int n, const double *u, double *z,
                                     double *weight)
 {
     int m = a->tokens, layers = a->layers, p = a->rank[layers - 1];
+    if (a->mixed != STAIR_MIXED_BY_LAYERS) {
+        map_at_once(a, m, layers, p, h, centre, (lanes *)(void *)scratch, n, u, z, weight);
+        return;
+    }
     if (m == 2 && layers == 2 && p == 1 && a->rank[0] == 1 && !a->linear && !a->unseen && a->skip > 0) {
         if (brief)
             map_pair(a, h, true, n, u, z, weight);
@@ -273,22 +310,22 @@ void STAIR_HOT(stair_attention_map)(const stair_attention *a, const double *h, c
     if (m <= 3 && m > 1 && layers <= 4 && p == 1 && !a->unseen) {
         lanes local[4 * 9 + 2 * 9 + 3]; /* kept in registers once unrolled */
         if (m == 2 && layers == 2)
-            map(a, 2, 2, 1, h, centre, local, n, u, z, weight);
+            map(a, STAIR_MIXED_BY_LAYERS, 2, 2, 1, h, centre, local, n, u, z, weight);
         else if (m == 2 && layers == 3)
-            map(a, 2, 3, 1, h, centre, local, n, u, z, weight);
+            map(a, STAIR_MIXED_BY_LAYERS, 2, 3, 1, h, centre, local, n, u, z, weight);
         else if (m == 2)
-            map(a, 2, layers, 1, h, centre, local, n, u, z, weight);
+            map(a, STAIR_MIXED_BY_LAYERS, 2, layers, 1, h, centre, local, n, u, z, weight);
         else
-            map(a, 3, layers, 1, h, centre, local, n, u, z, weight);
+            map(a, STAIR_MIXED_BY_LAYERS, 3, layers, 1, h, centre, local, n, u, z, weight);
         return;
     }
     if (m == 2 && layers == 2 && p == 2) {
         lanes local[3 * 4 + 4];
-        map(a, 2, 2, 2, h, centre, local, n, u, z, weight);
+        map(a, STAIR_MIXED_BY_LAYERS, 2, 2, 2, h, centre, local, n, u, z, weight);
         return;
     }
     lanes *mixings = (lanes *)(void *)scratch;
-    map(a, m, layers, p, h, centre, mixings, n, u, z, weight);
+    map(a, STAIR_MIXED_BY_LAYERS, m, layers, p, h, centre, mixings, n, u, z, weight);
 }
 
 void STAIR_HOT(stair_attention_tube)(const stair_attention *a, double scale, double *scratch, int n,

@@ -55,6 +55,7 @@ for file in $(grep -El '^const stair_channel_rule stair_rule_' "$SOURCE"/*.c); d
     closed | exact) model=attention:layers=1 ;;
     layered) model=attention:layers=3 ;;
     marginal) model=attention:layers=1,readout=1,noise=0.3 ;;
+    plane) model=attention:layers=2,output=sequence ;;
     *) model=attention:layers=2 ;;
     esac
     expect "--method $name" 0 "$name" "$STAIR" channel $model --points 2 --precision 0.01 --method "$name" --csv
