@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "channel/ignorance.h"
 #include "core/isa.h"
 #include "core/matrix.h"
 
@@ -57,6 +58,7 @@ stair_status stair_integrand_create(stair_context *context, const stair_model *m
     size_t doubles = (small + 7) / 8 * 8 +
                      block * (size_t)(2 * STAIR_MAX_DIM + size + residuals + 2 * size + 3) +
                      8 * (size_t)(f->count + 4 * size);
+    STAIR_TRY(stair_structure_find(context, model, &f->structure));
     STAIR_TRY(stair_fibre_create(context, model, &f->fibre));
     double *memory = aligned_alloc(64, doubles * sizeof(double));
     if (!memory) {
@@ -116,6 +118,7 @@ bool stair_integrand_set(stair_integrand *f, const double *omega, const double *
             f->shift[i * m + t] = (double)(sum - free_rows);
             f->mean[i * m + t] = omega[order[i] * m + t];
         }
+    stair_ignorance_find(f);
     f->shape.free_rows = f->fibre.free_rows;
     f->shape.residuals = f->fibre.residuals;
     f->shape.mirrored = f->fibre.mirrored;
@@ -288,6 +291,7 @@ void stair_moments_finish(stair_integrand *f, const stair_moments *moments, stai
             out->dg[i * size + j] = out->dg[j * size + i] = mean_ij;
         }
     rows_in_place(f, out);
+    stair_ignorance_apply(f, out);
 }
 
 void stair_posterior_copy(const stair_integrand *f, const stair_posterior *from, stair_posterior *to)

@@ -10,7 +10,7 @@
 #ifndef STAIR_CHANNEL_MOMENTS_H
 #define STAIR_CHANNEL_MOMENTS_H
 
-#include "model/model.h"
+#include "model/structure.h"
 
 typedef struct {
     int rows, tokens, free_rows; /* P, M, rows that are coordinates */
@@ -39,6 +39,11 @@ typedef struct {
 typedef struct {
     stair_fibre fibre;
     stair_channel_shape shape;
+    const stair_structure *structure;
+    int odd[STAIR_MAX_INDICES]; /* of row i of Z, see ignorance.h: not 0 where E[Z] vanishes; rows of unequal
+                                   number are not correlated */
+    int round[STAIR_MAX_INDICES]; /* not 0 for rows that may turn into those of the same number */
+    double log_angles;            /* of the integral over angles that are no coordinates */
     int chart;
     stair_digits digits;                      /* of the map, that the rule is content with */
     int dim, size;                            /* coordinates; P*M */
