@@ -20,9 +20,10 @@ static const struct {
     double drop;    /* most of the exponent over one panel: 16 nodes are then exact to rounding, */
     double longest; /* as they are on panels of this length */
     double growth;  /* of panels, one to the next */
-    int halvings;   /* of an interval with a root */
+    int steps;      /* towards a root, at most, */
+    double close;   /* the last of which is that short, relative */
     int panels;     /* on one side of a maximum, at most */
-} tuning = {.depth = 45, .drop = 4, .longest = 1, .growth = 1.6, .halvings = 200, .panels = 400};
+} tuning = {.depth = 40, .drop = 8, .longest = 1.5, .growth = 2, .steps = 300, .close = 1e-14, .panels = 400};
 
 static const double node[NODES / 2] = {0.0950125098376374402, 0.2816035507792589132, 0.4580167776572273863,
                                        0.6178762444026437484, 0.7554044083550030339, 0.8656312023878317439,
@@ -32,14 +33,17 @@ static const double node[NODES / 2] = {0.0950125098376374402, 0.2816035507792589
                                                      0.1246289712555338721, 0.0951585116824927848,
                                                      0.0622535239386478929, 0.0271524594117540949};
 
-/* Residuals z = Z - omega as functions of t: z0 + (t - t0) along + (1/t - 1/t0) against. */
+/* Whitened residuals of (K, Q) as functions of t: x0 + (t - t0) along + (1/t - 1/t0) against, (2, M) each.
+ * x_Q = Q / sqrt(v_QQ), x_K = (K - Q v_KQ / v_QQ) / sqrt(spread): along n, where K is free, x_K is a standard
+ * normal variable that nothing else depends on, and left out. */
 typedef struct {
     int m, unseen;
-    double v[4], inverse[4], spread;     /* of (K, Q); variance of v given Q */
+    double over_q, over_k, slant;        /* 1 / sqrt(v_QQ), 1 / sqrt(spread), v_KQ / v_QQ */
+    double log_q, log_k;                 /* log of the first two */
     double n[STAIR_MAX_TOKENS];          /* what softmax does not see; zero for linear scores */
     double along[CELLS], against[CELLS]; /* K, then Q */
-    double t0, z0[CELLS];
-    double slope[2], bend[3]; /* of the exponent in (t - t0, 1/t - 1/t0): gradient and Hessian */
+    double t0, log0, x0[CELLS];          /* log0 = log |t0| */
+    double slope[2], bend[3];            /* of |x|^2/2 in (t - t0, 1/t - 1/t0): gradient and Hessian */
 } curve;
 
 typedef struct {
@@ -53,43 +57,48 @@ static double dot(int n, const double *x, const double *y)
     return sum;
 }
 
-/* x^T Precision y, once v is integrated out: along n only Q counts, with its own variance. */
-static double product(const curve *c, const double *x, const double *y)
+/* x (2, M) of z (2, M), without what is along n */
+static void whiten(const curve *c, const double *z, double *x)
 {
     int m = c->m;
-    double xk = dot(m, x, c->n), yk = dot(m, y, c->n), xq = dot(m, x + m, c->n), yq = dot(m, y + m, c->n);
-    double kk = dot(m, x, y) - xk * yk, qq = dot(m, x + m, y + m) - xq * yq,
-           kq = dot(m, x, y + m) + dot(m, x + m, y) - xk * yq - xq * yk;
-    return c->inverse[0] * kk + c->inverse[1] * kq + c->inverse[3] * qq + xq * yq / c->v[3];
+    for (int i = 0; i < m; i++) {
+        x[i] = (z[i] - c->slant * z[m + i]) * c->over_k;
+        x[m + i] = z[m + i] * c->over_q;
+    }
+    double free = dot(m, x, c->n);
+    for (int i = 0; i < m; i++) x[i] -= free * c->n[i];
 }
 
 /* Counts from t. */
-static void set_origin(curve *c, const double *omega, double t)
+static void set_origin(curve *c, const double *key, const double *query, const double *omega, double t)
 {
     int m = c->m;
+    double z[CELLS] = {0};
+    for (int i = 0; i < m; i++) {
+        z[i] = t * key[i] - omega[i];
+        z[m + i] = query[i] / t - omega[m + i];
+    }
     c->t0 = t;
-    for (int i = 0; i < 2 * m; i++) c->z0[i] = t * c->along[i] + c->against[i] / t - omega[i];
-    c->slope[0] = product(c, c->along, c->z0);
-    c->slope[1] = product(c, c->against, c->z0);
-    c->bend[0] = product(c, c->along, c->along);
-    c->bend[1] = product(c, c->along, c->against);
-    c->bend[2] = product(c, c->against, c->against);
+    c->log0 = log(fabs(t));
+    whiten(c, z, c->x0);
+    c->slope[0] = dot(2 * m, c->along, c->x0);
+    c->slope[1] = dot(2 * m, c->against, c->x0);
 }
 
-static double exponent(const curve *c, double d, double e, double t)
-{
-    return -(c->slope[0] * d + c->slope[1] * e) -
-           0.5 * (c->bend[0] * d * d + 2 * c->bend[1] * d * e + c->bend[2] * e * e) -
-           c->unseen * log(fabs(t));
-}
-
-/* At t = sign exp(s), counted from t0 without cancellation where they are close. */
+/* The exponent at t = sign exp(s), counted from t0 without cancellation where they are close. */
 static double at_log(const curve *c, double sign, double s, double *d, double *e)
 {
-    double t = sign * exp(s);
-    *d = sign * c->t0 > 0 ? c->t0 * expm1(s - log(fabs(c->t0))) : t - c->t0;
+    double t;
+    if (sign * c->t0 > 0 && fabs(s - c->log0) < 1) {
+        *d = c->t0 * expm1(s - c->log0);
+        t = c->t0 + *d;
+    } else {
+        t = sign * exp(s);
+        *d = t - c->t0;
+    }
     *e = -*d / (t * c->t0);
-    return exponent(c, *d, *e, t);
+    return -(c->slope[0] * *d + c->slope[1] * *e) -
+           0.5 * (c->bend[0] * *d * *d + 2 * c->bend[1] * *d * *e + c->bend[2] * *e * *e) - c->unseen * s;
 }
 
 static double horner(int degree, const double *p, double x)
@@ -97,6 +106,21 @@ static double horner(int degree, const double *p, double x)
     double value = p[degree];
     for (int k = degree - 1; k >= 0; k--) value = value * x + p[k];
     return value;
+}
+
+/* The root of p between two numbers where its signs differ: Newton's steps, halves where they leave. */
+static double one_root(int degree, const double *p, const double *slope, double low, double high)
+{
+    double sign = horner(degree, p, low), x = 0.5 * (low + high);
+    for (int i = 0; i < tuning.steps; i++) {
+        double value = horner(degree, p, x), next = x - value / horner(degree - 1, slope, x);
+        *(value * sign > 0 ? &low : &high) = x;
+        if (i % 3 == 2 || !(next > low && next < high)) next = 0.5 * (low + high);
+        double moved = fabs(next - x);
+        x = next;
+        if (moved <= tuning.close * fabs(x)) break;
+    }
+    return x;
 }
 
 /* Real roots, ascending, of p (degree + 1): between those of its derivative p changes sign at most once. */
@@ -112,21 +136,16 @@ static int real_roots(int degree, const double *p, double *root)
     inner[0] = -bound;
     inner[edges - 1] = bound;
     for (int k = 0; k + 1 < edges; k++) {
-        double low = inner[k], high = inner[k + 1], sign = horner(degree, p, low);
-        if (!(sign * horner(degree, p, high) < 0)) continue;
-        for (int i = 0; i < tuning.halvings && high - low > 1e-15 * fabs(low + high); i++) {
-            double middle = 0.5 * (low + high);
-            *(horner(degree, p, middle) * sign > 0 ? &low : &high) = middle;
-        }
-        root[count++] = 0.5 * (low + high);
+        double low = inner[k], high = inner[k + 1];
+        if (!(horner(degree, p, low) * horner(degree, p, high) < 0)) continue;
+        root[count++] = one_root(degree, p, slope, low, high);
     }
     return count;
 }
 
-/* Where d exponent / dt = 0, times t^3; counted from t = 1, whose slopes are those of a full square. */
-static int stationary(curve *c, const double *omega, double *t)
+/* Where d exponent / dt = 0, times t^3, of a curve counted from t = 1. */
+static int stationary(const curve *c, double *t)
 {
-    set_origin(c, omega, 1);
     double linear = c->slope[0] - c->bend[0] - c->bend[1], inverse = c->slope[1] - c->bend[2] - c->bend[1];
     double p[DEGREE + 1] = {c->bend[2], inverse, -c->unseen, -linear, -c->bend[0]};
     return real_roots(DEGREE, p, t);
@@ -176,16 +195,17 @@ static double width_at(const curve *c, double t)
 }
 
 /* Roots come in turn: maxima have a minimum, zero or infinity on either side. */
-static double integrate(curve *c, const double *omega, sums *total)
+static double integrate(curve *c, const double *key, const double *query, const double *omega, sums *total)
 {
     double t[DEGREE], value[DEGREE], top = -INFINITY, d, e;
-    int count = stationary(c, omega, t), best = 0;
+    set_origin(c, key, query, omega, 1);
+    int count = stationary(c, t), best = 0;
     for (int k = 0; k < count; k++) {
         value[k] = at_log(c, copysign(1, t[k]), log(fabs(t[k])), &d, &e);
         if (value[k] > value[best]) best = k;
     }
     if (!count) return NAN;
-    set_origin(c, omega, t[best]);
+    set_origin(c, key, query, omega, t[best]);
     memset(total, 0, sizeof *total);
     for (int k = 0; k < count; k++) {
         value[k] = at_log(c, copysign(1, t[k]), log(fabs(t[k])), &d, &e);
@@ -210,57 +230,50 @@ static void set_curve(const stair_attention *a, const double *key, const double 
                       curve *c)
 {
     int m = a->tokens;
-    double det = cov[0] * cov[3] - cov[1] * cov[2];
-    *c = (curve){.m = m, .unseen = !a->linear};
-    memcpy(c->v, cov, sizeof c->v);
-    c->inverse[0] = cov[3] / det;
-    c->inverse[1] = c->inverse[2] = -cov[1] / det;
-    c->inverse[3] = cov[0] / det;
-    c->spread = a->linear ? 0 : det / cov[3];
+    long double spread = ((long double)cov[0] * cov[3] - (long double)cov[1] * cov[2]) / cov[3];
+    double z[CELLS] = {0};
+    *c = (curve){.m = m, .unseen = !a->linear, .slant = cov[1] / cov[3]};
+    c->over_k = (double)(1 / sqrtl(spread));
+    c->over_q = 1 / sqrt(cov[3]);
+    c->log_k = log(c->over_k);
+    c->log_q = log(c->over_q);
     for (int i = 0; i < m; i++) {
         c->n[i] = a->linear ? 0 : 1 / sqrt(m);
-        c->along[i] = key[i];
-        c->against[m + i] = query[i];
+        z[i] = key[i];
     }
+    whiten(c, z, c->along);
+    memset(z, 0, sizeof z);
+    memcpy(z + m, query, sizeof(double) * (size_t)m);
+    whiten(c, z, c->against);
+    c->bend[0] = dot(2 * m, c->along, c->along);
+    c->bend[1] = dot(2 * m, c->along, c->against);
+    c->bend[2] = dot(2 * m, c->against, c->against);
 }
 
-/* K along n, which was integrated out, follows Q there: x (2 M) gets it in place. */
-static void restore_unseen(const curve *c, double *x)
-{
-    int m = c->m;
-    double k = dot(m, x, c->n), q = dot(m, x + m, c->n);
-    for (int i = 0; i < m; i++) x[i] += c->n[i] * (c->v[1] / c->v[3] * q - k);
-}
-
-/* out (2, M) = V^-1 x */
-static void weigh(const curve *c, const double *x, double *out)
+/* x (2, M) times the transpose of the matrix that whitens, in place */
+static void unwhiten(const curve *c, double *x, int stride)
 {
     for (int i = 0; i < c->m; i++) {
-        out[i] = c->inverse[0] * x[i] + c->inverse[1] * x[c->m + i];
-        out[c->m + i] = c->inverse[2] * x[i] + c->inverse[3] * x[c->m + i];
+        double *k = x + i * stride, *q = x + (c->m + i) * stride;
+        *k *= c->over_k;
+        *q = *q * c->over_q - c->slant * *k;
     }
 }
 
-static void write_moments(curve *c, const sums *s, double *g, double *dg)
+static void write_moments(const curve *c, const sums *s, double *g, double *dg)
 {
     int m = c->m, size = 2 * m;
     double d = s->d / s->mass, e = s->e / s->mass, dd = s->dd / s->mass - d * d, de = s->de / s->mass - d * e,
-           ee = s->ee / s->mass - e * e, mean[CELLS], u[CELLS], w[CELLS], n[CELLS] = {0}, free[CELLS];
-    memcpy(n, c->n, sizeof(double) * (size_t)m);
-    restore_unseen(c, c->z0);
-    restore_unseen(c, c->along);
-    restore_unseen(c, c->against);
-    for (int i = 0; i < size; i++) mean[i] = c->z0[i] + d * c->along[i] + e * c->against[i];
-    weigh(c, mean, g);
-    weigh(c, c->along, u);
-    weigh(c, c->against, w);
-    weigh(c, n, free);
+           ee = s->ee / s->mass - e * e;
+    const double *u = c->along, *w = c->against;
+    for (int i = 0; i < size; i++) g[i] = c->x0[i] + d * u[i] + e * w[i];
     for (int i = 0; i < size; i++)
-        for (int j = 0; j < size; j++) {
-            double prior = i % m == j % m ? c->inverse[(i / m) * 2 + j / m] : 0;
-            dg[i * size + j] = dd * u[i] * u[j] + de * (u[i] * w[j] + w[i] * u[j]) + ee * w[i] * w[j] +
-                               c->spread * free[i] * free[j] - prior;
-        }
+        for (int j = 0; j < size; j++)
+            dg[i * size + j] = dd * u[i] * u[j] + de * (u[i] * w[j] + w[i] * u[j]) + ee * w[i] * w[j] -
+                               (i == j) + (i < m && j < m ? c->n[i] * c->n[j] : 0);
+    unwhiten(c, g, 1);
+    for (int i = 0; i < size; i++) unwhiten(c, dg + i * size, 1);
+    for (int j = 0; j < size; j++) unwhiten(c, dg + j, size);
 }
 
 static bool exists(const stair_model *model)
@@ -276,16 +289,15 @@ static stair_status evaluate(stair_context *context, const stair_model *model, c
     double key[STAIR_MAX_TOKENS], query[STAIR_MAX_TOKENS], size;
     int m = a->tokens;
     curve c;
-    sums total;
+    sums total = {0};
     STAIR_TRY(stair_untied_points(context, a, label, key, query, &size));
     set_curve(a, key, query, cov, &c);
-    double top = integrate(&c, omega, &total), det = cov[0] * cov[3] - cov[1] * cov[2];
+    double top = integrate(&c, key, query, omega, &total);
     if (!(total.mass > 0) || !isfinite(top))
         return stair_fail(context, STAIR_UNSUPPORTED,
                           "the posterior given this label could not be integrated");
-    double energy = -0.5 * product(&c, c.z0, c.z0), normal = -m * (log(2 * M_PI) + 0.5 * log(det));
-    if (!a->linear) normal += 0.5 * log(2 * M_PI * c.spread);
-    *logz = log(0.5 * total.mass) + top + energy + normal;
+    double normal = m * (c.log_q + c.log_k - log(2 * M_PI)) + (a->linear ? 0 : 0.5 * log(2 * M_PI) - c.log_k);
+    *logz = log(0.5 * total.mass) + top - 0.5 * dot(2 * m, c.x0, c.x0) + normal;
     write_moments(&c, &total, g, dg);
     return STAIR_OK;
 }
