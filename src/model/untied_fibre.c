@@ -179,7 +179,8 @@ static double wide_queries(const stair_fibre *fibre, const double *z, const doub
                 for (int x = 0; x < p; x++)
                     k[x * seen + s] += seen_basis(a, s, i) * mixed[i * m + j] * z[(a->row[last] + x) * m + j];
     reflect_all(p, seen, k, v);
-    for (int s = 0; s < seen; s++) density *= pow(fabs(k[s * (seen + 1)]), -m);
+    for (int s = 0; s < seen; s++)
+        for (int i = 0; i < m; i++) density /= fabs(k[s * (seen + 1)]);
     for (int i = 0; i < m; i++) {
         for (int x = 0; x < p; x++) {
             mean[x] = 0;
@@ -187,7 +188,7 @@ static double wide_queries(const stair_fibre *fibre, const double *z, const doub
         }
         one_query(p, seen, k, v, fibre->data + at.key + i * seen, mean, beside + i * (p - seen), q + i * p);
     }
-    if (!stair_matrix_solve(m, mixed, p, q, &det)) return 0;
+    if (last && !stair_matrix_solve(m, mixed, p, q, &det)) return 0;
     for (int x = 0; x < p; x++) density /= det;
     return density;
 }

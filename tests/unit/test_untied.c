@@ -186,7 +186,7 @@ static void measure_is_right(void **state)
             sum += value / n;
             square += value * value / n;
         }
-        assert_close(sum, 0, 4 * sqrt(square / n));
+        assert_close(sum, 0, 4 * sqrt(square / n) + test->precision * test->precision); /* bias of a ratio */
         assert_true(sqrt(square / n) < 0.25); /* a wrong density would show */
     }
     channel_case_close(&c);
@@ -289,8 +289,7 @@ static void formula_agrees_with_samples(void **state)
     }
 }
 
-/* 1 / alpha_1 = M^2 - 1 - a + sqrt(a^2 + M^2 (M-1)^2), a = E chi_M E chi_{M-1}; sqrt(5) - 2 for two tokens.
- */
+/* docs/untied.md; sqrt(5) - 2 for two tokens. */
 static void first_step_is_exact(void **state)
 {
     (void)state;
@@ -301,11 +300,9 @@ static void first_step_is_exact(void **state)
         stair_asymptotics_options o = stair_asymptotics_defaults();
         stair_step step;
         int count = 0;
-        double a = 2 * tgamma(0.5 * (m + 1)) / tgamma(0.5 * (m - 1));
         assert_int_equal(stair_threshold(c.context, c.model, &o, 1, 1, &step, &count), STAIR_OK);
         assert_int_equal(count, 1);
-        assert_close_relative(1 / step.alpha, m * m - 1 - a + hypot(a, m * (m - 1)), 1e-12);
-        if (m == 2) assert_close(step.alpha, sqrt(5) - 2, 1e-14);
+        assert_close_relative(step.alpha, (sqrt(m * m + 1) - m) / (m - 1), 1e-12);
         assert_true(step.error < 1e-12);
         channel_case_close(&c);
     }
@@ -393,12 +390,12 @@ int main(void)
         WITH(fibres_have_their_label, "attention:weights=untied,layers=2,activation=linear,rank=1+2"),
         WITH(fibres_have_their_label, "attention:weights=untied,layers=1,activation=linear,rank=3"),
         MEASURE("attention:weights=untied,layers=1,tokens=3", "closed", 4000, 1e-6),
-        MEASURE("attention:weights=untied,layers=1,tokens=2", "sampling", 1500, 0.02),
-        MEASURE("attention:weights=untied,layers=1,tokens=3,rank=2", "auto", 600, 0.1),
-        MEASURE("attention:weights=untied,layers=1,tokens=2,rank=2", "auto", 600, 0.1),
-        MEASURE("attention:weights=untied,layers=2", "auto", 1000, 0.1),
-        MEASURE("attention:weights=untied,layers=2,mixing=literal,skip=3", "auto", 1000, 0.1),
-        MEASURE("attention:weights=untied,layers=2,activation=linear,skip=4", "auto", 1000, 0.1),
+        MEASURE("attention:weights=untied,layers=1,tokens=2", "sampling", 500, 0.05),
+        MEASURE("attention:weights=untied,layers=1,tokens=3,rank=2", "auto", 200, 0.1),
+        MEASURE("attention:weights=untied,layers=1,tokens=2,rank=2", "auto", 80, 0.1),
+        MEASURE("attention:weights=untied,layers=2", "auto", 300, 0.1),
+        MEASURE("attention:weights=untied,layers=2,mixing=literal,skip=3", "auto", 300, 0.05),
+        MEASURE("attention:weights=untied,layers=2,activation=linear,skip=4", "auto", 300, 0.1),
         WITH(formula_is_the_integral, "attention:weights=untied,layers=1"),
         WITH(formula_is_the_integral, "attention:weights=untied,layers=1,tokens=4"),
         WITH(formula_is_the_integral, "attention:weights=untied,layers=1,tokens=3,activation=linear"),
