@@ -5,7 +5,7 @@
 #include "command.h"
 
 #define ASYMPTOTICS_OPTIONS                                                                                  \
-    "precision", "samples", "replicates", "widening", "inner", "method", "max-iterations", "set",            \
-        "checkpoint", "resume", COMMON_OPTIONS
+    "precision", "samples", "replicates", "widening", "inner", "method", "max-iterations", "patience",       \
+        "set", "checkpoint", "resume", COMMON_OPTIONS
 
 #endif

@@ -228,8 +228,8 @@ static stair_status run(cli_request *request)
 }
 
 static const char *const tables[] = {"asymptotics", NULL};
-static const char *const names[] = {"precision", "samples",        "replicates",   "widening",
-                                    "inner",     "max-iterations", COMMON_OPTIONS, NULL};
+static const char *const names[] = {"precision",      "samples",  "replicates",   "widening", "inner",
+                                    "max-iterations", "patience", COMMON_OPTIONS, NULL};
 
 const cli_command command_figure = {
     .name = "figure",

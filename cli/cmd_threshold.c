@@ -27,6 +27,7 @@ enum {
 
 typedef struct {
     double count, missed;
+    char reason[400]; /* of a staircase that was missed */
     stair_step steps[MOST_STEPS];
 } staircase_row;
 
@@ -82,6 +83,8 @@ static stair_status compute(cli_request *request, cli_grid *grid, size_t m)
     stair_model_destroy(&model);
     row->count = count;
     row->missed = status == STAIR_NOT_CONVERGED;
+    if (row->missed)
+        snprintf(row->reason, sizeof row->reason, "%.390s", stair_context_message(request->context));
     return status == STAIR_NOT_CONVERGED ? STAIR_OK : status;
 }
 
@@ -110,6 +113,7 @@ static stair_status judge(const cli_request *request, const cli_grid *grid)
     const stair_asymptotics_options *how = &request->options.asymptotics;
     double worst = 0;
     int rough = 0, cut = 0;
+    const char *reason = "";
     for (size_t m = 0; m < grid->models; m++) {
         const staircase_row *row = (const staircase_row *)grid_row(grid, m);
         bool short_of = false;
@@ -119,12 +123,12 @@ static stair_status judge(const cli_request *request, const cli_grid *grid)
             worst = fmax(worst, relative);
         }
         rough += short_of;
-        cut += row->missed != 0 && !short_of;
+        if (row->missed && !short_of && !cut++) reason = row->reason;
     }
     if (cut)
         return stair_fail(request->context, STAIR_NOT_CONVERGED,
-                          "%d of %zu staircases could not be followed to the end; %s", cut, grid->models,
-                          "raise --max-iterations or --samples");
+                          "%d of %zu staircases could not be followed to the end: %s", cut, grid->models,
+                          reason);
     if (rough)
         return stair_fail(
             request->context, STAIR_NOT_CONVERGED,

@@ -34,6 +34,7 @@ static int exit_code(stair_status status)
         return 0;
     case STAIR_BAD_INPUT:
     case STAIR_UNSUPPORTED:
+    case STAIR_COSTLY:
         return 2;
     case STAIR_NOT_CONVERGED:
         return 3;

@@ -25,7 +25,8 @@ typedef enum {
     STAIR_BAD_INPUT = 2,     /* the request or the data is wrong */
     STAIR_NOT_CONVERGED = 3, /* a result, with its error, that missed the target */
     STAIR_UNSUPPORTED = 4,   /* a legal request that this release cannot answer */
-    STAIR_NO_MEMORY = 5
+    STAIR_NO_MEMORY = 5,
+    STAIR_COSTLY = 6 /* would take longer than was allowed; the message says how long */
 } stair_status;
 
 /* Why an iteration ended. */
@@ -124,7 +125,8 @@ stair_status stair_model_labels_from_outputs(stair_context *context, const stair
 /* ---- channel: posterior moments of Z given its label ---------------------------------------- */
 
 typedef struct {
-    double precision;   /* target relative error of g and dg (absolute for log Z) */
+    double precision; /* target relative error of g and dg (absolute for log Z) */
+    double noise; /* at which error random rules may stop where the caller uses the halves; 0: precision */
     int64_t max_nodes;  /* most integrand evaluations spent on one sample */
     double cutoff;      /* nodes below exp(-cutoff) of the largest one are not visited */
     uint64_t seed;      /* random shifts of the sampling rule */

@@ -26,6 +26,8 @@ typedef struct {
     double tolerance;   /* residual of log Qhat at a fixed point, 0: from the precision */
     double perfect;     /* eigenvalues of 1 - Q below this count as perfect recovery */
     int max_iterations;
+    double patience; /* minutes of one core that a threshold, or a point of a curve, may take at a precision
+                        of 0.01; more at a smaller one; 0: any */
     uint64_t seed;
 } stair_asymptotics_options;
 stair_asymptotics_options stair_asymptotics_defaults(void);

@@ -123,6 +123,8 @@ stair_status stair_branch_prepare(stair_branch *b, stair_context *context, const
     b->tolerance = o->tolerance > 0 ? o->tolerance : tuning.tolerance * o->precision;
     b->perfect = o->perfect;
     b->most_steps = o->max_iterations;
+    b->patience = stair_effort_patience(o);
+    stair_context_allow(context, b->patience);
     stair_branch_start(b);
     return STAIR_OK;
 }

@@ -12,6 +12,10 @@ static const struct {
     double honest_fineness;   /* of what is reported: coarser grids may agree with each other and be wrong */
     double noisy_fineness;    /* of the way, where hidden nodes are random */
     double inner, most_inner; /* precision of the channel: times that of the result, and at most that */
+    double most_noise;        /* of single posteriors by random rules, which is the root of the precision: it
+                                 averages out, and what it leaves in squares is taken out to first order */
+    double patience_at;       /* the precision that patience is meant for, */
+    double dearer;            /* and how cost grows below: samples, and nodes of each */
     double coarser;           /* times the precision is what the way is looked for with, */
     double scout, roughest;   /* and always between these */
     int coarse_replicates;
@@ -27,6 +31,9 @@ static const struct {
             .noisy_fineness = 0.5,
             .inner = 3,
             .most_inner = 1e-2,
+            .most_noise = 0.15,
+            .patience_at = 1e-2,
+            .dearer = 2.4,
             .coarser = 7,
             .scout = 5e-3,
             .roughest = 0.1,
@@ -54,8 +61,16 @@ static stair_average_effort effort_for(const stair_asymptotics_options *o, doubl
     effort.fineness = fmax(tuning.least_fineness, sqrt(-log10(precision) / 4));
     effort.nodes = power_of_two(fmin(tuning.most_nodes, fmax(tuning.least_nodes, tuning.nodes / precision)));
     effort.channel.precision = o->inner > 0 ? o->inner : fmin(tuning.most_inner, tuning.inner * o->precision);
+    effort.channel.noise =
+        o->inner > 0 ? o->inner : fmax(effort.channel.precision, fmin(tuning.most_noise, sqrt(precision)));
     effort.channel.seed = o->seed;
     return effort;
+}
+
+double stair_effort_patience(const stair_asymptotics_options *o)
+{
+    double finer = fmax(1, tuning.patience_at / o->precision);
+    return o->patience > 0 && !o->points ? 60 * o->patience * pow(finer, tuning.dearer) : INFINITY;
 }
 
 stair_average_effort stair_effort_fine(const stair_asymptotics_options *o)

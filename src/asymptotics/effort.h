@@ -9,5 +9,7 @@ stair_average_effort stair_effort_fine(const stair_asymptotics_options *options)
 /* and what the way to them is looked for with. */
 stair_average_effort stair_effort_coarse(const stair_structure *structure,
                                          const stair_asymptotics_options *options);
+/* Seconds of one core that a request may take; with samples given, any. */
+double stair_effort_patience(const stair_asymptotics_options *options);
 
 #endif

@@ -65,6 +65,7 @@ stair_status stair_entropy_at(stair_context *context, const stair_model *model,
     const stair_structure *structure;
     stair_average at = {0}, from = {0};
     STAIR_TRY(stair_asymptotics_check(context, options));
+    stair_context_allow(context, stair_effort_patience(options));
     stair_matrix_eigen(p, q, values, vectors);
     for (int k = 0; k < p; k++) prior += 0.5 * (log(1 - values[k]) + values[k]);
     if (!(values[p - 1] < 1)) { /* perfect recovery of a noiseless model: S is infinite */

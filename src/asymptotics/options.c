@@ -24,7 +24,8 @@ static const stair_option options[] = {
     {ROW("inner", DOUBLE, inner), .value = "X", .text = "precision of the channel, 0 to follow --precision",
      .low = 0, .high = 1},
     {ROW("method", TEXT, method), .value = "NAME",
-     .text = "how labels are averaged: auto, hermite, label-grid, label-plane, samples", .choice = method},
+     .text = "how labels are averaged: auto, constant, hermite, label-grid, label-plane, samples",
+     .choice = method},
     {ROW("side", DOUBLE, side), .value = "X", .text = "side information lambda", .low = 0, .high = 1,
      .below = true},
     {ROW("tolerance", DOUBLE, tolerance), .value = "X",
@@ -33,6 +34,9 @@ static const stair_option options[] = {
      .text = "eigenvalues of 1 - Q below this count as perfect recovery", .low = 0, .high = 1, .above = true,
      .below = true},
     {ROW("max-iterations", INT, max_iterations), .value = "N", .text = "most iterations", .low = 1,
+     .high = 1e9},
+    {ROW("patience", DOUBLE, patience), .value = "MIN",
+     .text = "core-minutes a threshold or point may take at --precision 0.01, more below; 0: any", .low = 0,
      .high = 1e9},
     {ROW("seed", UINT64, seed), .value = "N", .text = "seed of every random number"},
     {0},
@@ -50,6 +54,7 @@ stair_asymptotics_options stair_asymptotics_defaults(void)
                                        .tolerance = 0,
                                        .perfect = 1e-8,
                                        .max_iterations = 200,
+                                       .patience = 2,
                                        .seed = 1};
 }
 

@@ -442,6 +442,7 @@ stair_status stair_branch_at_alpha(stair_branch *b, double alpha, stair_branch_p
 {
     memset(point, 0, sizeof *point);
     point->alpha = alpha;
+    stair_context_allow(b->context, b->patience);
     return solve(b, (stair_map_target){.value = alpha}, true, point);
 }
 

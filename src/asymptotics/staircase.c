@@ -11,6 +11,7 @@
 #include "asymptotics/staircase.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -152,6 +153,7 @@ static stair_status first_step(staircase *s)
             break;
     }
     s->b->fine = rule;
+    if (status != STAIR_OK) *s->count = 0;
     STAIR_TRY(status);
     double value = s->point->leading.value;
     if (step) describe(s, step);
@@ -511,6 +513,11 @@ static stair_status find(stair_context *context, const stair_model *model, int s
         status = stair_branch_prepare(s->b, context, model, s->options);
     }
     if (status == STAIR_OK) status = climb(s, steps);
+    if (status == STAIR_COSTLY && *s->count) { /* what was found is a result */
+        char reason[400];
+        snprintf(reason, sizeof reason, "%.390s", stair_context_message(context));
+        status = stair_fail(context, STAIR_NOT_CONVERGED, "after %d steps %s", *s->count, reason);
+    }
     if (status == STAIR_OK) s->weak_known = true;
     if (status == STAIR_OK && !s->weak_only) status = judge(s);
     free(s->b);

@@ -15,6 +15,7 @@
 #include "average/average.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,6 +33,7 @@
 #define MOST_FEATURES 1024 /* targets, controls and their sizes of one sample */
 #define EXPECT_BLOCKS 64   /* pieces of the lattice that averages what a linear label tells */
 #define BLOCK         64   /* samples of one piece of work */
+#define PILOT         16   /* samples that show what all of them will cost */
 
 static const struct {
     double whole;       /* fineness of hidden nodes, relative: both halves together have twice the nodes */
@@ -503,6 +505,24 @@ static stair_status expect(stair_context *context, sample_job *job)
     return stair_sum_blocks(context, &sum, expect_block, job, NULL, job->expected);
 }
 
+/* Refuses, by the first few posteriors, what would take too long: one, then more. */
+static stair_status foresee(stair_context *context, sample_job *job)
+{
+    double all = (double)job->effort->points * job->out->replicates;
+    char what[80];
+    if (job->denoiser.rule != &stair_denoiser_channel || !isfinite(context->most_work)) return STAIR_OK;
+    snprintf(what, sizeof what, "an average over %.0f posteriors", all);
+    for (job->first = 0, job->batch = 1; job->batch <= PILOT && job->batch <= job->effort->points;
+         job->batch *= 4) {
+        double before = context->work;
+        STAIR_TRY(stair_parallel(context, 1, draw_block, job));
+        STAIR_TRY(stair_denoiser_evaluate(context, &job->denoiser, 0, job->batch, job->labels, job->omega,
+                                          job->drawn, &job->moments));
+        STAIR_TRY(stair_context_afford(context, (context->work - before) / (double)job->batch * all, what));
+    }
+    return STAIR_OK;
+}
+
 static stair_status run_all(stair_context *context, sample_job *job)
 {
     const stair_average_effort *effort = job->effort;
@@ -511,6 +531,7 @@ static stair_status run_all(stair_context *context, sample_job *job)
         STAIR_TRY(renew_denoiser(context, job));
         STAIR_TRY(expect(context, job));
         stair_rng_uniforms(effort->seed, STAIR_RNG_SHIFT, (uint64_t)job->replicate, dims, job->shift);
+        if (!job->replicate) STAIR_TRY(foresee(context, job));
         for (job->first = 0; job->first < effort->points; job->first += BATCH) {
             job->batch = effort->points - job->first < BATCH ? effort->points - job->first : BATCH;
             STAIR_TRY(run_batch(context, job));

@@ -33,6 +33,7 @@ typedef struct {
     stair_posterior half[2];               /* by halves of the nodes, where the rule is random, */
     bool halved;                           /* which it says here */
     double *memory;
+    double work;            /* done for all its samples so far, in seconds of a usual core */
     uint64_t sample;        /* number of the sample, for random shifts */
     const double *label;    /* (K): its label */
     stair_context *context; /* for the message of a rule that refuses it */

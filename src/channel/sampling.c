@@ -34,8 +34,16 @@ static const struct {
     double wide_aux;    /* on auxiliary coordinates so many Laplace deviations wide */
     double least_share; /* of a mode, however little Laplace gives it */
     double edge;        /* distance of an angle from the ends of its range */
-} tuning = {
-    .first = 512, .widen = 1.15, .wide_share = 0.25, .wide_aux = 3, .least_share = 0.05, .edge = 1e-15};
+    double turn;        /* seconds of a usual core that a random rotation takes, by dimensions^3, */
+    double density;     /* and the density of a component at a node, by dimensions^2 */
+} tuning = {.first = 512,
+            .widen = 1.15,
+            .wide_share = 0.25,
+            .wide_aux = 3,
+            .least_share = 0.05,
+            .edge = 1e-15,
+            .turn = 2e-9,
+            .density = 0.2e-9};
 
 STAIR_HOT_TABLE(void, stair_block_density, (const stair_mixture *q, int n, const double *u, double *weight));
 
@@ -204,6 +212,8 @@ static void sum_replicate(sampler *s, int r, int n)
                 if (i >= plain) turned[i * (dim + 1)] = 1;
             }
             const double *table = s->table + (size_t)(r % TABLES) * (size_t)dim * TABLE_SIZE;
+            w->work +=
+                tuning.turn * dim * dim * dim + tuning.density * q->count * dim * dim * component_nodes(c, n);
             for (int at = 0; at < component_nodes(c, n); at += STAIR_BLOCK) {
                 stair_affine(dim, turned, c->centre, table + at, TABLE_SIZE, f->nodes.u);
                 for (int a = 0; a < c->angles; a++)
@@ -298,7 +308,7 @@ static stair_rule_result evaluate(stair_worker *w, const stair_channel_options *
         set_heights(s, n);
         for (int r = 0; r < replicates; r++) sum_replicate(s, r, n);
         result.error = combine(s, replicates, out);
-        result.converged = result.error <= options->precision;
+        result.converged = result.error <= fmax(options->precision, options->noise);
         bool last = n >= TABLE_SIZE && replicates * 2 > MOST_REPLICATES;
         if (result.converged || w->f.visited - start > options->max_nodes / 3 || last) {
             split(s, replicates);

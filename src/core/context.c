@@ -1,6 +1,7 @@
 /* Context: threads, progress callback, and the one place where messages are kept. */
 #include "core/context.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@ stair_status stair_context_create(stair_context **context)
 {
     *context = calloc(1, sizeof **context);
     if (!*context) return STAIR_NO_MEMORY;
+    (*context)->most_work = INFINITY;
     return stair_context_set_threads(*context, 0);
 }
 
@@ -48,6 +50,36 @@ void stair_context_set_progress(stair_context *context, stair_progress *call, vo
 bool stair_context_progress(stair_context *context, double done, double total)
 {
     return context->progress ? context->progress(context->progress_user, done, total) : true;
+}
+
+void stair_context_allow(stair_context *context, double seconds)
+{
+    context->most_work = context->work + seconds;
+}
+
+/* "40 seconds", "3 minutes", "5 hours", "12 days" */
+static void name_time(double seconds, char *text, size_t size)
+{
+    static const struct {
+        double seconds;
+        const char *name;
+    } units[] = {{86400, "days"}, {3600, "hours"}, {60, "minutes"}, {1, "seconds"}};
+    int k = 0;
+    while (k < 3 && seconds < 2 * units[k].seconds) k++;
+    snprintf(text, size, "%.0f %s", ceil(seconds / units[k].seconds), units[k].name);
+}
+
+stair_status stair_context_afford(stair_context *context, double seconds, const char *what)
+{
+    char needed[40], left[40];
+    if (context->work + seconds <= context->most_work) return STAIR_OK;
+    name_time(seconds, needed, sizeof needed);
+    name_time(fmax(0, context->most_work - context->work), left, sizeof left);
+    return stair_fail(
+        context, STAIR_COSTLY,
+        "%s would take about %s of one core, and %s are left of the patience; raise --patience, "
+        "or --precision",
+        what, needed, left);
 }
 
 stair_status stair_fail(stair_context *context, stair_status status, const char *format, ...)

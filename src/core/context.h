@@ -10,6 +10,9 @@ struct stair_context {
     const stair_backend *backend; /* NULL: the processor */
     stair_progress *progress;
     void *progress_user;
+    double work;      /* done so far, in seconds of one usual core; counted, not timed, so that it is the same
+                         everywhere, */
+    double most_work; /* and the most there may be */
     char message[512];
 };
 
@@ -19,6 +22,11 @@ stair_status stair_fail(stair_context *context, stair_status status, const char 
 
 /* Reports progress; false when the caller wants to stop. */
 bool stair_context_progress(stair_context *context, double done, double total);
+
+/* Allows for so much work from here on. */
+void stair_context_allow(stair_context *context, double seconds);
+/* STAIR_COSTLY, with what it would cost, where `seconds` more are not allowed; of what: "an average ...". */
+stair_status stair_context_afford(stair_context *context, double seconds, const char *what);
 
 #define STAIR_TRY(call)                                                                                      \
     do {                                                                                                     \

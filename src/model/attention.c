@@ -308,6 +308,7 @@ const stair_model_ops stair_attention_ops = {
     .ridges = stair_attention_ridges,
     .angle_power = stair_attention_angle_power,
     .split = &stair_attention_split,
+    .tube = &stair_attention_tubes,
     .closed = &stair_attention_closed,
     .even = true,
     .permute = stair_attention_permute,

@@ -34,6 +34,7 @@ void stair_attention_fibre_map(const stair_fibre *fibre, int chart, stair_digits
 void stair_attention_ridges(const stair_fibre *fibre, double direction[2]);
 int stair_attention_angle_power(const stair_fibre *fibre, int k);
 extern const stair_split_ops stair_attention_split;
+extern const stair_tube_ops stair_attention_tubes;
 extern const stair_closed_ops stair_attention_closed;
 
 /* h (M, P_L) of a label, up to rotation and common part; BAD_INPUT when no h has this label. */

@@ -213,6 +213,7 @@ LANES_INLINE void batch(const stair_attention *a, const double *z, const double 
         backward(a, z, memory, work, grad_z);
         return;
     }
+    if (!target) return;
     lanes sum = {0}, w = lanes_load(weight);
     for (int k = 0; k < m * m; k++) {
         lanes residual = top.s[k] - lanes_load(target + k * STAIR_GROUP);
@@ -230,6 +231,8 @@ void STAIR_HOT(stair_attention_batch)(const stair_attention *a, const double *z,
     for (int at = 0; at < STAIR_GROUP; at += LANES) {
         if (cotangent)
             batch(a, z + at, NULL, NULL, cotangent + at, scratch, y + at, NULL, grad_z + at);
+        else if (!target)
+            batch(a, z + at, NULL, NULL, NULL, scratch, y + at, NULL, NULL);
         else
             batch(a, z + at, target + at, weight + at, NULL, scratch, y + at, loss + at,
                   grad_z ? grad_z + at : NULL);

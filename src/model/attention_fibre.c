@@ -28,8 +28,15 @@ static const struct {
     double flat;       /* eigenvalue of a Gram matrix, relative to the largest, that is rounding */
     double loose;      /* the same of the normal equations: rotations, and what the label does not fix */
     double near;       /* distance of c 1 + S from being singular within which the density is rough */
-} tuning = {
-    .feasible = 1e-7, .tie = 1e-300, .tied_label = 1e-12, .flat = 1e-14, .loose = 1e-10, .near = 0.25};
+    double thin; /* noise on y below which the tube around a fibre has its own coordinates: at 0.1 those of
+                    Z take fewer nodes, at 1e-2 as many, at 1e-4 nine times more */
+} tuning = {.feasible = 1e-7,
+            .tie = 1e-300,
+            .tied_label = 1e-12,
+            .flat = 1e-14,
+            .loose = 1e-10,
+            .near = 0.25,
+            .thin = 5e-3};
 
 STAIR_HOT_TABLE(void, stair_attention_map,
                 (const stair_attention *a, const double *h, const double *centre, bool brief, double *scratch,
@@ -37,6 +44,10 @@ STAIR_HOT_TABLE(void, stair_attention_map,
 STAIR_HOT_TABLE(void, stair_attention_unmix,
                 (const stair_attention *a, int layers, double *scratch, int n, const double *u, double *mix,
                  double *weight));
+
+STAIR_HOT_TABLE(void, stair_attention_tube,
+                (const stair_attention *a, double scale, double *scratch, int n, const double *u, double *z,
+                 double *y, double *weight));
 
 stair_attention_layout stair_attention_fibre_layout(const stair_attention *a, int *size)
 {
@@ -323,3 +334,27 @@ static void split_tail(const stair_fibre *fibre, int chart, stair_digits digits,
 }
 
 const stair_split_ops stair_attention_split = {.rows = split_rows, .head = split_head, .tail = split_tail};
+
+static int tube_rows(const stair_model *model)
+{
+    const stair_attention *a = model->state;
+    return a->layers > 1 && model->info.noise < tuning.thin ? a->row[a->layers - 1] : 0;
+}
+
+static size_t tube_scratch(const stair_model *model)
+{
+    const stair_attention *a = model->state;
+    size_t m = (size_t)a->tokens, layers = (size_t)a->layers;
+    return STAIR_GROUP * ((layers + 2) * m * m + m * (size_t)a->rank[a->layers - 1]);
+}
+
+/* h in units of what the skip connections alone make of Z. */
+static void tube_map(const stair_model *model, double *scratch, int n, const double *u, double *z, double *y,
+                     double *weight)
+{
+    const stair_attention *a = model->state;
+    double scale = pow(fabs(a->skip) + 1, a->layers - 1);
+    stair_attention_tube_table[stair_isa()](a, scale, scratch, n, u, z, y, weight);
+}
+
+const stair_tube_ops stair_attention_tubes = {.rows = tube_rows, .scratch = tube_scratch, .map = tube_map};

@@ -119,6 +119,41 @@ void STAIR_HOT(stair_attention_map)(const stair_attention *a, const double *h, c
     map(a, m, layers, p, h, centre, mixings, n, u, z, weight);
 }
 
+void STAIR_HOT(stair_attention_tube)(const stair_attention *a, double scale, double *scratch, int n,
+                                     const double *u, double *z, double *y, double *weight);
+
+/* Hidden rows and h = scale times the last coordinates: y = S(h), Z_L = H^-1 h. */
+void STAIR_HOT(stair_attention_tube)(const stair_attention *a, double scale, double *scratch, int n,
+                                     const double *u, double *z, double *y, double *weight)
+{
+    int m = a->tokens, layers = a->layers, p = a->rank[layers - 1];
+    size_t first = (size_t)(a->row[layers - 1] * m);
+    lanes *mixings = (lanes *)(void *)scratch, *x = mixings + (layers + 1) * m * m, *s = x + m * p;
+    for (int at = 0; at < n; at += LANES) {
+        all_mixings(a, m, layers - 1, u + at, mixings);
+        for (int i = 0; i < m * m; i++) s[i] = lanes_set(0);
+        for (int k = 0; k < p; k++)
+            for (int i = 0; i < m; i++)
+                x[i * p + k] = scale * lanes_load(u + (first + (size_t)(k * m + i)) * STAIR_BLOCK + at);
+        for (int i = 0; i < m; i++)
+            for (int j = 0; j < m; j++)
+                for (int k = 0; k < p; k++) s[i * m + j] += x[i * p + k] * x[j * p + k];
+        if (!a->linear) softmax_rows(m, s);
+        for (int i = 0; i < m * m; i++) lanes_store(y + (size_t)i * STAIR_BLOCK + at, s[i]);
+        lanes inverse = lanes_set(1), density = lanes_set(1);
+        for (int l = layers - 2; l >= 0; l--) inverse *= solve(m, p, mixings + l * m * m, x);
+        inverse = lanes_min(lanes_abs(inverse), lanes_set(1 / tuning.tiny));
+        for (int k = 0; k < p; k++) density *= inverse;
+        for (int i = 0; i < m * p; i++) density *= scale;
+        for (int k = 0; k < p; k++)
+            for (int i = 0; i < m; i++)
+                lanes_store(
+                    z + (first + (size_t)(k * m + i)) * STAIR_BLOCK + at,
+                    lanes_min(lanes_max(x[i * p + k], lanes_set(-tuning.huge)), lanes_set(tuning.huge)));
+        lanes_store(weight + at, density);
+    }
+}
+
 void STAIR_HOT(stair_attention_unmix)(const stair_attention *a, int layers, double *scratch, int n,
                                       const double *u, double *mix, double *weight);
 

@@ -19,9 +19,28 @@ const stair_closed_ops *stair_model_closed(const stair_model *model)
     return closed && closed->exists(model) ? closed : NULL;
 }
 
+/* Numbers of a fibre with noise on y: the label in whole lanes; room for a group of samples. */
+static size_t label_room(const stair_model *model)
+{
+    return ((size_t)model->info.label_size + 7) / 8 * 8;
+}
+
+static const stair_tube_ops *tube_of(const stair_model *model)
+{
+    const stair_tube_ops *tube = model->ops->tube;
+    return tube && tube->rows(model) > 0 ? tube : NULL;
+}
+
+static size_t likelihood_size(const stair_model *model)
+{
+    if (tube_of(model)) return label_room(model) + tube_of(model)->scratch(model);
+    size_t group = STAIR_GROUP * (size_t)(model->info.indices * model->info.tokens + model->info.label_size);
+    return label_room(model) + (model->ops->batch ? group + model->ops->batch->scratch(model) : 0);
+}
+
 stair_status stair_fibre_create(stair_context *context, const stair_model *model, stair_fibre *fibre)
 {
-    size_t size = model->info.output_noisy ? (size_t)model->info.label_size : (size_t)model->fibre_size;
+    size_t size = model->info.output_noisy ? likelihood_size(model) : (size_t)model->fibre_size;
     size_t bytes = (size * sizeof(double) + 63) / 64 * 64 + 64;
     *fibre = (stair_fibre){.model = model, .charts = 1, .data = aligned_alloc(64, bytes)};
     return fibre->data ? STAIR_OK : stair_fail(context, STAIR_NO_MEMORY, "out of memory");
@@ -53,24 +72,53 @@ stair_status stair_fibre_open(stair_context *context, const double *label, const
     if (!model->info.output_noisy) return model->ops->fibre_open(context, model, label, omega, fibre);
     memcpy(fibre->data, label, sizeof(double) * (size_t)model->info.label_size);
     fibre->dim = model->info.indices * model->info.tokens;
-    fibre->free_rows = model->info.indices;
+    fibre->free_rows = tube_of(model) ? tube_of(model)->rows(model) : model->info.indices;
+    fibre->mirrored = fibre->free_rows < model->info.indices;
     fibre->residuals = model->info.label_size;
     return STAIR_OK;
+}
+
+/* y (K, STAIR_BLOCK) of a block of Z, eight at a time. */
+static void forward_groups(const stair_fibre *fibre, int n, const double *u, double *y)
+{
+    const stair_model *model = fibre->model;
+    size_t cells = (size_t)fibre->dim, outputs = (size_t)model->info.label_size;
+    double *z = fibre->data + label_room(model), *out = z + STAIR_GROUP * cells;
+    for (int at = 0; at < n; at += STAIR_GROUP) {
+        for (size_t k = 0; k < cells; k++)
+            memcpy(z + k * STAIR_GROUP, u + k * STAIR_BLOCK + at, STAIR_GROUP * sizeof(double));
+        model->ops->batch->run(model, z, NULL, NULL, NULL, out + STAIR_GROUP * outputs, out, NULL, NULL);
+        for (size_t k = 0; k < outputs; k++)
+            memcpy(y + k * STAIR_BLOCK + at, out + k * STAIR_GROUP, STAIR_GROUP * sizeof(double));
+    }
+}
+
+/* The same one by one. */
+static void forward_each(const stair_fibre *fibre, int n, const double *u, double *y)
+{
+    double point[STAIR_MAX_CELLS], one[STAIR_MAX_LABEL];
+    for (int i = 0; i < n; i++) {
+        for (int k = 0; k < fibre->dim; k++) point[k] = u[k * STAIR_BLOCK + i];
+        fibre->model->ops->forward(fibre->model, point, one, NULL);
+        for (int k = 0; k < fibre->model->info.label_size; k++) y[k * STAIR_BLOCK + i] = one[k];
+    }
 }
 
 static void likelihood_map(const stair_fibre *fibre, int n, const double *u, double *z, double *weight)
 {
     const stair_model_info *info = &fibre->model->info;
-    double point[STAIR_MAX_CELLS], y[STAIR_MAX_LABEL];
     double scale = 1 / sqrt(info->noise), *residual = z + (size_t)fibre->dim * STAIR_BLOCK;
     double density = pow(2 * M_PI * info->noise, -0.5 * info->label_size);
-    for (int i = 0; i < n; i++) {
-        for (int k = 0; k < fibre->dim; k++) point[k] = u[k * STAIR_BLOCK + i];
-        fibre->model->ops->forward(fibre->model, point, y, NULL);
-        for (int k = 0; k < info->label_size; k++)
-            residual[k * STAIR_BLOCK + i] = (fibre->data[k] - y[k]) * scale;
-        weight[i] = density;
-    }
+    for (int i = 0; i < n; i++) weight[i] = 1;
+    if (tube_of(fibre->model))
+        tube_of(fibre->model)
+            ->map(fibre->model, fibre->data + label_room(fibre->model), n, u, z, residual, weight);
+    else
+        (fibre->model->ops->batch ? forward_groups : forward_each)(fibre, n, u, residual);
+    for (int k = 0; k < info->label_size; k++)
+        for (int i = 0; i < n; i++)
+            residual[k * STAIR_BLOCK + i] = (fibre->data[k] - residual[k * STAIR_BLOCK + i]) * scale;
+    for (int i = 0; i < n; i++) weight[i] *= density;
 }
 
 void stair_fibre_map_to(const stair_fibre *fibre, int chart, stair_digits digits, int n, const double *u,

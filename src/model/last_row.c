@@ -94,13 +94,14 @@ void stair_last_row_map(const stair_last_row *last, int n, const double *u, doub
 /* T (M, M) at one u, and the weight. */
 static double map_one(const stair_last_row *last, const double *u, double *t)
 {
-    double block[STAIR_LAST_ROOM], all[STAIR_LAST_TOKENS * STAIR_LAST_TOKENS * STAIR_BLOCK],
-        weight[STAIR_BLOCK];
-    for (int k = 0; k < last->dim; k++)
-        for (int i = 0; i < STAIR_BLOCK; i++) block[k * STAIR_BLOCK + i] = u[k];
-    stair_last_row_map(last, 1, block, all, weight);
-    for (int c = 0; c < last->m * last->m; c++) t[c] = all[c * STAIR_BLOCK];
-    return weight[0];
+    int m = last->m;
+    double w[STAIR_LAST_TOKENS], weight = 0;
+    memset(t, 0, sizeof(double) * (size_t)(m * m));
+    for (int k = 0; k < m; k++) {
+        weight = stair_last_row_one(&last->fibre[k], m, u, w);
+        for (int c = 0; c < m * m; c++) t[c] += w[c / m] * last->inverse[k * m + c % m];
+    }
+    return weight;
 }
 
 void stair_last_row_slopes(const stair_last_row *last, const double *variance, double *slope,
@@ -169,7 +170,8 @@ stair_status stair_last_row_holds(stair_context *context, const stair_structure 
 {
     int p = s->model->info.indices, m = s->model->info.tokens;
     *holds = false;
-    if (m < 2 || m > STAIR_LAST_TOKENS || p < 2 || p - 1 > STAIR_LAST_ROWS) return STAIR_OK;
+    if (m < 2 || m > STAIR_LAST_TOKENS || p < 2 || p - 1 > STAIR_LAST_ROWS || (p - 1) * m > STAIR_LAST_HIDDEN)
+        return STAIR_OK;
     if (!(s->dim > 0 && s->dim == s->free_rows * m && s->free_rows == p - 1 && s->charts == 1 &&
           s->mirrored && s->angles == 0 && stair_structure_rows_even(s, p - 1)))
         return STAIR_OK;

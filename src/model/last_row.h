@@ -8,16 +8,15 @@
 
 #include "model/structure.h"
 
-#define STAIR_LAST_TOKENS 4 /* M, at most */
-#define STAIR_LAST_ROWS   8 /* hidden ones */
-#define STAIR_LAST_ROOM                                                                                      \
-    ((STAIR_LAST_ROWS + 1) * STAIR_LAST_TOKENS * STAIR_BLOCK) /* Z of a block of nodes                       \
-                                                               */
+#define STAIR_LAST_TOKENS 8                                                       /* M, at most */
+#define STAIR_LAST_ROWS   16                                                      /* hidden ones, */
+#define STAIR_LAST_HIDDEN 32                                                      /* and numbers in them */
+#define STAIR_LAST_ROOM   ((STAIR_LAST_HIDDEN + STAIR_LAST_TOKENS) * STAIR_BLOCK) /* Z of a block of nodes */
 
 /* Fibres of M labels whose anchors are independent: `inverse` (M, M) turns their maps into T. */
 typedef struct {
     int m, dim; /* tokens; hidden coordinates */
-    double anchor[STAIR_LAST_ROWS * STAIR_LAST_TOKENS];
+    double anchor[STAIR_LAST_HIDDEN];
     stair_fibre fibre[STAIR_LAST_TOKENS];
     double inverse[STAIR_LAST_TOKENS * STAIR_LAST_TOKENS];
     int opened;

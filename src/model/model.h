@@ -53,6 +53,17 @@ typedef struct {
                  double *weight);
 } stair_split_ops;
 
+/* Optional: with noise on y a posterior is a tube around a fibre.  Coordinates in which the label depends on
+ * the last of them alone: leading rows of Z, then numbers h, as many as the other rows have; (rows, -others)
+ * has the same label as (rows, others). */
+typedef struct {
+    int (*rows)(const struct stair_model *model); /* leading ones; 0: this one has no such coordinates */
+    size_t (*scratch)(const struct stair_model *model);
+    /* The other rows of Z, the plain outputs y (K, STAIR_BLOCK), and dZ/dh. */
+    void (*map)(const struct stair_model *model, double *scratch, int n, const double *u, double *z,
+                double *y, double *weight);
+} stair_tube_ops;
+
 /* Optional: the posterior of one sample where a formula exists. */
 typedef struct {
     bool preferred;                                  /* to the fibre, which a model may have as well */
@@ -69,7 +80,7 @@ typedef struct {
     size_t (*scratch)(const struct stair_model *model); /* doubles */
     /* z (P, M, 8); y (K, 8) plain outputs; loss (8) = weight |y - target|^2, target (K, 8) and weight (8).
      * grad_z (P, M, 8), or NULL: the gradient of loss, or of sum_k cotangent_k y_k where cotangent (K, 8) is
-     * given; target, weight and loss may then be NULL. */
+     * given; target, weight and loss may then be NULL.  Without target and cotangent: y alone. */
     void (*run)(const struct stair_model *model, const double *z, const double *target, const double *weight,
                 const double *cotangent, double *scratch, double *y, double *loss, double *grad_z);
 } stair_batch_ops;
@@ -109,6 +120,7 @@ typedef struct stair_model_ops {
      * NULL: power one throughout, which no density of a compact set falls slower than. */
     int (*angle_power)(const stair_fibre *fibre, int k);
     const stair_split_ops *split;   /* NULL: no head and tail */
+    const stair_tube_ops *tube;     /* NULL: with noise on y all rows of Z are coordinates */
     const stair_closed_ops *closed; /* NULL: no formula */
     /* Optional: exact averages over labels when nothing is known, Q = 0: of log Z_out, and tensor (P, P, P,
      * P) E sum_ab G_ik,ab G_jl,ab of G = dg_out(y, 0, 1), the weak-recovery operator.  False: not with these

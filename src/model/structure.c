@@ -37,6 +37,7 @@ static stair_status look_at(stair_context *context, stair_structure *s)
     const stair_model_info *info = &s->model->info;
     stair_symmetry_find(s->model, &s->symmetry);
     s->even = stair_symmetry_is_even(s->model);
+    s->constant = stair_symmetry_is_complete(s->model);
     s->many_hidden = (info->indices - 1) * info->tokens > 2;
     STAIR_TRY(look_at_fibre(context, s));
     s->point = s->dim == 0 && s->mirrored && s->charts == 1;

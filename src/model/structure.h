@@ -11,7 +11,8 @@
 typedef struct stair_structure {
     const stair_model *model;
     stair_symmetry symmetry;
-    bool even; /* Z and -Z have the same label */
+    bool even;     /* Z and -Z have the same label */
+    bool constant; /* all Z have */
     /* The fibre of a typical label; dim is -1 where there is none: noise on y, or a model without fibres. */
     int dim, free_rows, charts, angles;
     bool mirrored;

@@ -9,10 +9,11 @@
 #include "core/rng.h"
 
 static const struct {
-    int trials;   /* random Z */
+    int trials; /* random Z */
+    int many; /* and to find that the label never changes: one with two values may have one of them rarely */
     double same;  /* labels that differ by less are equal */
     double angle; /* of the rotation that is tried: no multiple of pi is near */
-} tuning = {.trials = 4, .same = 1e-9, .angle = 0.7};
+} tuning = {.trials = 4, .many = 256, .same = 1e-9, .angle = 0.7};
 
 static bool same_label(const stair_model *model, const double *a, const double *b)
 {
@@ -108,4 +109,16 @@ void stair_symmetrise(const stair_symmetry *s, double *a)
 bool stair_symmetry_is_even(const stair_model *model)
 {
     return holds(model, ALL_SIGNS, 0, 0);
+}
+
+bool stair_symmetry_is_complete(const stair_model *model)
+{
+    double z[STAIR_MAX_CELLS], other[STAIR_MAX_CELLS];
+    int cells = model->info.indices * model->info.tokens;
+    stair_rng_normals(1, STAIR_RNG_POINTS, 1000, cells, z);
+    for (int trial = 0; trial < tuning.many; trial++) {
+        stair_rng_normals(1, STAIR_RNG_POINTS, (uint64_t)(2000 + trial), cells, other);
+        if (!same_label(model, z, other)) return false;
+    }
+    return true;
 }

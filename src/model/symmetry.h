@@ -22,6 +22,8 @@ void stair_symmetry_find(const stair_model *model, stair_symmetry *symmetry);
 
 bool stair_symmetry_is_even(const stair_model *model); /* Z and -Z have the same label */
 
+bool stair_symmetry_is_complete(const stair_model *model); /* all Z have the same label */
+
 /* Averages a (P, P) over the symmetries, in place. */
 void stair_symmetrise(const stair_symmetry *symmetry, double *a);
 

@@ -19,15 +19,15 @@ typedef struct {
 typedef struct {
     double x[STAIR_ONE_ROW_TOKENS];     /* the last row at the anchor: names the label */
     double omega[STAIR_ONE_ROW_TOKENS]; /* its mean */
-    double hidden[STAIR_ONE_ROW_ROWS * STAIR_ONE_ROW_TOKENS]; /* means of the hidden rows */
-    double half_inverse;                                      /* 1 / 2v of the last row */
-    double least;                                             /* exponents below are not visited */
+    double hidden[STAIR_LAST_HIDDEN];   /* means of the hidden rows */
+    double half_inverse;                /* 1 / 2v of the last row */
+    double least;                       /* exponents below are not visited */
 } stair_one_row_sample;
 
 /* Nodes that follow a sample, around `centre`, u = centre + root x, or all over the prior.  Around it the
  * last axes give way to the first `soft` ones by a quadratic form of them, which leaves volumes as they are.
  */
-#define STAIR_HIDDEN_DIM   (STAIR_ONE_ROW_ROWS * STAIR_ONE_ROW_TOKENS)
+#define STAIR_HIDDEN_DIM   STAIR_LAST_HIDDEN
 #define STAIR_HIDDEN_BENDS 128 /* numbers of the quadratic form of a follower */
 
 typedef struct {

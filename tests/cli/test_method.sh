@@ -30,5 +30,5 @@ $PYTHON -c 'import json; a, b = (json.load(open(f))["results"] for f in ("a.json
     fail "auto takes the first rule that fits"
 pass "auto takes the first rule that fits"
 refuse "a rule that does not fit" "'label-grid' does not serve" "$STAIR" threshold attention:layers=2,tokens=3 --method label-grid
-refuse "a rule that is not there" 'must be auto, formula, hermite, label-grid, label-plane or samples' "$STAIR" evolve attention --alpha 1 --method grid
+refuse "a rule that is not there" 'must be auto, constant, formula, hermite, label-grid, label-plane or samples' "$STAIR" evolve attention --alpha 1 --method grid
 finish
