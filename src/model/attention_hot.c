@@ -142,14 +142,14 @@ void STAIR_HOT(stair_attention_tube)(const stair_attention *a, double scale, dou
         for (int i = 0; i < m * m; i++) lanes_store(y + (size_t)i * STAIR_BLOCK + at, s[i]);
         lanes inverse = lanes_set(1), density = lanes_set(1);
         for (int l = layers - 2; l >= 0; l--) inverse *= solve(m, p, mixings + l * m * m, x);
-        inverse = lanes_min(lanes_abs(inverse), lanes_set(1 / tuning.tiny));
+        inverse = lanes_min(lanes_abs(inverse), lanes_set(1 / lanes_tuning.tiny));
         for (int k = 0; k < p; k++) density *= inverse;
         for (int i = 0; i < m * p; i++) density *= scale;
         for (int k = 0; k < p; k++)
             for (int i = 0; i < m; i++)
-                lanes_store(
-                    z + (first + (size_t)(k * m + i)) * STAIR_BLOCK + at,
-                    lanes_min(lanes_max(x[i * p + k], lanes_set(-tuning.huge)), lanes_set(tuning.huge)));
+                lanes_store(z + (first + (size_t)(k * m + i)) * STAIR_BLOCK + at,
+                            lanes_min(lanes_max(x[i * p + k], lanes_set(-lanes_tuning.huge)),
+                                      lanes_set(lanes_tuning.huge)));
         lanes_store(weight + at, density);
     }
 }
