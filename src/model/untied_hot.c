@@ -9,7 +9,8 @@
  *   |det H|^{-2 P_L} (sqrt(M) / |d|)^{u P_L} prod_i l_ii^{1 - i - u},   i = 1 .. P_L.
  *
  * Coordinates are counted from where the density is largest at omega = 0: l is diag(size) for H = 1, and
- * scaled by r = sqrt(|a'| |e| / (|a| |e'|)) at other hidden rows. */
+ * scaled by r = sqrt(|a'| |e| / (|a| |e'|)) at other hidden rows; for rank one in units of its width there.
+ */
 #include <math.h>
 
 #include "core/isa.h"
@@ -61,30 +62,41 @@ LANES_INLINE lanes beside_unseen(const int m, const int p, const int c, lanes *x
     return square;
 }
 
-/* r^2 / (|e| / |a|), of columns from and from + p */
-LANES_INLINE lanes ratio(const int m, const int p, const int c, const lanes *x)
+/* |e'|^2 and |a'|^2 */
+LANES_INLINE void squares(const int m, const int p, const int c, const lanes *x, lanes *keys, lanes *queries)
 {
-    lanes keys = lanes_set(0), queries = lanes_set(0);
+    *keys = *queries = lanes_set(0);
     for (int i = 0; i < m; i++)
         for (int k = 0; k < p; k++) {
-            keys += x[i * c + k] * x[i * c + k];
-            queries += x[i * c + p + k] * x[i * c + p + k];
+            *keys += x[i * c + k] * x[i * c + k];
+            *queries += x[i * c + p + k] * x[i * c + p + k];
         }
-    return root(away_from_zero(queries) / away_from_zero(keys));
+    *keys = away_from_zero(*keys);
+    *queries = away_from_zero(*queries);
+}
+
+/* Rank one, at omega = 0: with B = |a'| |e'| the density of s = log t - log r is exp(-u s - B cosh(2 s)). Its
+ * largest value is at s = -asinh(u / 2B) / 2, which is taken into r, and its width there is returned. */
+LANES_INLINE lanes width_of_line(const int unseen, lanes keys, lanes queries, lanes *r)
+{
+    lanes twice = 2.0 * root(keys * queries), slant = root(twice * twice + 1.0);
+    if (unseen) *r *= root(twice / (1.0 + slant));
+    return root(0.5 / slant);
 }
 
 /* l (P, P) at the coordinates, and its share of the density */
-LANES_INLINE lanes triangle(const int p, const int unseen, const double *size, lanes r, const double *u,
-                            lanes *l)
+LANES_INLINE lanes triangle(const int p, const int unseen, const double *size, lanes r, lanes width,
+                            const double *u, lanes *l)
 {
-    lanes density = lanes_set(1);
+    lanes density = p == 1 ? width : lanes_set(1);
     const double *rest = u + (size_t)p * STAIR_BLOCK;
     for (int i = 0; i < p; i++) {
         for (int j = 0; j < i; j++, rest += STAIR_BLOCK) {
             l[i * p + j] = r * lanes_load(rest);
             density *= r;
         }
-        l[i * (p + 1)] = r * size[i] * lanes_exp(lanes_load(u + (size_t)i * STAIR_BLOCK));
+        lanes logarithm = lanes_load(u + (size_t)i * STAIR_BLOCK);
+        l[i * (p + 1)] = r * size[i] * lanes_exp(p == 1 ? width * logarithm : logarithm);
         lanes over = 1.0 / l[i * (p + 1)];
         for (int k = 0; k < i + unseen; k++) density *= over;
     }
@@ -141,7 +153,11 @@ LANES_INLINE void map(const stair_attention *a, const int m, const int layers, c
             lanes square = beside_unseen(m, p, c, x), factor = root(m / square);
             for (int k = 0; k < p && layers > 1; k++) density *= factor;
         }
-        density *= triangle(p, unseen, size, root(ratio(m, p, c, x) * norm), own, l);
+        lanes keys, queries, width = lanes_set(1);
+        squares(m, p, c, x, &keys, &queries);
+        lanes r = root(root(queries / keys) * norm);
+        if (p == 1) width = width_of_line(unseen, keys, queries, &r);
+        density *= triangle(p, unseen, size, r, width, own, l);
         queries_and_keys(m, p, c, x, l, v, kq);
         if (p > 1) density *= turn(m, p, centre, v + (size_t)(unseen * p) * STAIR_BLOCK, kq);
         double *rows = z + (size_t)hidden * STAIR_BLOCK + at;

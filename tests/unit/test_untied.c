@@ -368,13 +368,13 @@ static void rows_are_named(void **state)
     }
 #define MEASURE(spec, ...)                                                                                   \
     {                                                                                                        \
-        "measure of " spec, measure_is_right, NULL, NULL, &(measure_case)                                    \
+        "measure/" spec, measure_is_right, NULL, NULL, &(measure_case)                                       \
         {                                                                                                    \
             spec, __VA_ARGS__                                                                                \
         }                                                                                                    \
     }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(forward_is_the_definition),
@@ -396,6 +396,7 @@ int main(void)
         MEASURE("attention:weights=untied,layers=2", "auto", 300, 0.1),
         MEASURE("attention:weights=untied,layers=2,mixing=literal,skip=3", "auto", 300, 0.05),
         MEASURE("attention:weights=untied,layers=2,activation=linear,skip=4", "auto", 300, 0.1),
+        MEASURE("attention:weights=untied,layers=2,noise=0.1", "auto", 150, 0.1),
         WITH(formula_is_the_integral, "attention:weights=untied,layers=1"),
         WITH(formula_is_the_integral, "attention:weights=untied,layers=1,tokens=4"),
         WITH(formula_is_the_integral, "attention:weights=untied,layers=1,tokens=3,activation=linear"),
@@ -406,5 +407,6 @@ int main(void)
         cmocka_unit_test(too_large_is_refused),
         cmocka_unit_test(rows_are_named),
     };
+    if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
