@@ -102,8 +102,9 @@ plant 'softmax over the wrong token'            $lanes 's|s\[3\] - s\[2\]|s[0] -
 plant 'a check that cannot fail counts as passed' src/channel/diagnose.h 's|define STAIR_RESOLVED 0.1|define STAIR_RESOLVED 100|' test_channel_verdicts
 plant 'violations lost among points that tell nothing' src/channel/diagnose.c 's#if (broken(&f->resolved) || broken(&f->open))#if (share >= 0.5 \&\& broken(\&f->resolved))#' test_channel_verdicts
 plant 'the gradient forgets a side of h h^T'    src/model/attention_batch_hot.c 's|(grad_a\[i \* m + j\] + grad_a\[j \* m + i\])|(2.0 * grad_a[i * m + j])|' "$model"
-plant 'untied: the scale of keys without its density' src/model/untied_hot.c 's|k < i + unseen; k++) density|k < i; k++) density|' 'test_untied measure/*layers=1,tokens=2'
-plant 'untied: |det H| once, not for query and key' src/model/untied_hot.c 's|for (int k = 0; k < 2 \* p; k++) density \*= inverse;|for (int k = 0; k < p; k++) density *= inverse;|' 'test_untied measure/*untied,layers=2'
+plant 'untied: the scale of keys without its density' src/model/untied_hot.c 's|k < i + unseen; k++) density|k < i + 2 * unseen; k++) density|' 'test_untied measure/*layers=1,tokens=2'
+plant 'untied: |det H| once, not for query and key' src/model/untied_hot.c 's|for (int k = 0; k < 2 \* p; k++) density \*= inverse;|for (int k = 0; k < p; k++) density *= inverse;|' 'test_untied measure/*skip=*'
+plant 'untied: the mean key without its density' src/model/untied_hot.c 's|k < p \&\& layers > 1; k++) density \*= factor|k < 0; k++) density *= factor|' 'test_untied measure/*literal'
 plant 'untied: queries beside the keys of no density' src/model/untied_fibre.c 's|for (int i = 0; i < m; i++) density /= fabs|for (int i = 1; i < m; i++) density /= fabs|' 'test_untied measure/*tokens=2,rank=2'
 plant 'untied: the gradient of the wrong side'  src/model/attention_batch_hot.c 's|transposed ? j \* m + i : i \* m + j|transposed ? i * m + j : i * m + j|' "test_untied attention:weights=untied,layers=1,tokens=3,rank=2"
 plant 'untied: a formula that forgets the mean key' src/model/untied_ignorant.c 's|= (m - 1) \* (m - 1);|= m * m - 1;|' 'test_untied formula_agrees_with_samples'

@@ -21,6 +21,9 @@ void STAIR_HOT(stair_untied_map)(const stair_attention *a, const double *key, co
                                  const double *size, const double *centre, double *scratch, int n,
                                  const double *u, double *z, double *weight);
 
+/* |log l_ii| beyond which Z is so large that nothing is there, while no product overflows */
+static const double farthest = 60;
+
 LANES_INLINE lanes root(lanes x)
 {
     for (int i = 0; i < LANES; i++) x[i] = sqrt(x[i]);
@@ -95,8 +98,9 @@ LANES_INLINE lanes triangle(const int p, const int unseen, const double *size, l
             l[i * p + j] = r * lanes_load(rest);
             density *= r;
         }
-        lanes logarithm = lanes_load(u + (size_t)i * STAIR_BLOCK);
-        l[i * (p + 1)] = r * size[i] * lanes_exp(p == 1 ? width * logarithm : logarithm);
+        lanes logarithm = lanes_load(u + (size_t)i * STAIR_BLOCK) * (p == 1 ? width : lanes_set(1));
+        logarithm = lanes_min(lanes_max(logarithm, lanes_set(-farthest)), lanes_set(farthest));
+        l[i * (p + 1)] = r * size[i] * lanes_exp(logarithm);
         lanes over = 1.0 / l[i * (p + 1)];
         for (int k = 0; k < i + unseen; k++) density *= over;
     }

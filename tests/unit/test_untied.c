@@ -172,7 +172,7 @@ static void measure_is_right(void **state)
     const measure_case *test = *state;
     channel_case c = channel_case_open(test->spec, test->n);
     int p = c.info.indices, m = c.info.tokens;
-    channel_case_draw(&c, 0.6, 11);
+    channel_case_draw(&c, 0.9, 11);
     channel_case_evaluate(&c, test->precision, test->method);
     for (int r = 0; r < p; r++) {
         double sum = 0, square = 0, n = (double)c.n;
@@ -392,10 +392,10 @@ int main(int argc, char **argv)
         MEASURE("attention:weights=untied,layers=1,tokens=3", "closed", 4000, 1e-6),
         MEASURE("attention:weights=untied,layers=1,tokens=2", "sampling", 500, 0.05),
         MEASURE("attention:weights=untied,layers=1,tokens=3,rank=2", "auto", 200, 0.1),
-        MEASURE("attention:weights=untied,layers=1,tokens=2,rank=2", "auto", 80, 0.1),
-        MEASURE("attention:weights=untied,layers=2", "auto", 300, 0.1),
-        MEASURE("attention:weights=untied,layers=2,mixing=literal,skip=3", "auto", 300, 0.05),
-        MEASURE("attention:weights=untied,layers=2,activation=linear,skip=4", "auto", 300, 0.1),
+        MEASURE("attention:weights=untied,layers=1,tokens=2,rank=2", "auto", 200, 0.1),
+        MEASURE("attention:weights=untied,layers=2,skip=0.5", "auto", 500, 0.1),
+        MEASURE("attention:weights=untied,layers=2,mixing=literal", "auto", 1000, 0.1),
+        MEASURE("attention:weights=untied,layers=2,activation=linear,skip=1.5", "auto", 400, 0.1),
         MEASURE("attention:weights=untied,layers=2,noise=0.1", "auto", 150, 0.1),
         WITH(formula_is_the_integral, "attention:weights=untied,layers=1"),
         WITH(formula_is_the_integral, "attention:weights=untied,layers=1,tokens=4"),
