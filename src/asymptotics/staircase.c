@@ -62,6 +62,7 @@ typedef struct {
     stair_step *list;
     int capacity, *count;
     walk_point top;    /* largest alpha so far */
+    bool spent;        /* the last step is known less well than was asked for: more would be too costly */
     bool jumping;      /* alpha(v) is below it */
     stair_mark *marks; /* (capacity) or NULL: where branches begin */
     bool weak_only;    /* the last branch, which leads to perfect recovery, is not walked */
@@ -139,6 +140,21 @@ static void begin_at_zero(staircase *s, stair_step *step)
     for (int i = 0; i < p; i++) step->direction[i] = s->point->drift[i * (p + 1)] / trace;
 }
 
+/* What was solved last stays a result where a more careful rule turns out to be too costly. */
+static void keep(staircase *s)
+{
+    *s->other = *s->b;
+    *s->other_point = *s->point;
+}
+
+static stair_status go_back(staircase *s)
+{
+    *s->b = *s->other;
+    *s->point = *s->other_point;
+    s->spent = true;
+    return STAIR_OK;
+}
+
 static stair_status first_step(staircase *s)
 {
     stair_step *step = new_step(s, STAIR_STEP_WEAK);
@@ -146,9 +162,11 @@ static stair_status first_step(staircase *s)
     stair_average_effort rule = s->b->fine;
     stair_status status;
     for (int more = 0;; more++) {
+        keep(s);
         status = stair_branch_at_zero(s->b, fmax(1e-9, 1e-3 * s->options->precision), s->point);
+        if (status == STAIR_COSTLY && more) status = go_back(s);
         double relative = s->point->leading.error / s->point->leading.value;
-        if (status != STAIR_OK || more == tuning.more || s->options->points ||
+        if (status != STAIR_OK || more == tuning.more || s->options->points || s->spent ||
             !stair_branch_sharpen(s->b, s->point, relative, s->options->precision))
             break;
     }
@@ -249,7 +267,13 @@ static stair_status solve_crossing(staircase *s, double v, crossing *c)
     walk_point before = {0};
     double precision = s->options->precision;
     for (int k = 0, more = 0;; k++) {
-        STAIR_TRY(walk_to(s, v, true, &c->at));
+        crossing known = *c;
+        stair_status status = walk_to(s, v, true, &c->at);
+        if (status == STAIR_COSTLY && more) {
+            *c = known;
+            return go_back(s);
+        }
+        STAIR_TRY(status);
         if (before.v > 0 && fabs(log(c->at.v / before.v)) > (s->point->random ? tuning.wide : 1e-6))
             fit_slopes(2, (walk_point[]){before, c->at}, c);
         before = c->at;
@@ -261,6 +285,7 @@ static stair_status solve_crossing(staircase *s, double v, crossing *c)
                                   c->at.height);
             if (more++ == tuning.more || s->options->points) return STAIR_OK;
             if (!stair_branch_sharpen(s->b, s->point, c->error, precision)) return STAIR_OK;
+            keep(s);
             before.v = 0; /* of another rule */
         }
         v = crossing_mean(c);
@@ -398,7 +423,6 @@ static stair_status last_step(staircase *s, double end_alpha)
 {
     const stair_model *model = s->b->model;
     stair_perfect limit;
-    if (model->info.prenoise > 0 || model->info.output_noisy) return STAIR_OK;
     STAIR_TRY(stair_perfect_find(s->b->context, s->b->structure, 512, 8, s->options->seed, &limit));
     stair_step *step = new_step(s, STAIR_STEP_PERFECT);
     if (!step) return STAIR_OK;
@@ -474,6 +498,8 @@ static stair_status climb(staircase *s, int steps)
         s->weak_known = !s->b->kernel;
         if (s->weak_known && s->weak_only) return STAIR_OK;
         int before = *s->count;
+        if (s->weak_known && (s->b->model->info.prenoise > 0 || s->b->model->info.output_noisy))
+            return STAIR_OK; /* nothing is recovered perfectly */
         if (!s->b->kernel)
             s->b->coarse.rule = &stair_average_samples; /* all that is asked is whether alpha falls */
         STAIR_TRY(walk(s, start, &found));
@@ -494,7 +520,9 @@ static stair_status judge(const staircase *s)
             return stair_fail(s->b->context, STAIR_NOT_CONVERGED,
                               "step %d has a relative error of %.2g, above the precision %.2g; %s", k + 1,
                               step->error / step->alpha, s->options->precision,
-                              s->options->points ? "take more samples" : "allow for a larger one");
+                              s->options->points ? "take more samples"
+                              : s->spent         ? "raise --patience, or take a larger one"
+                                                 : "take a larger one, or set --samples");
     }
     return STAIR_OK;
 }
