@@ -72,12 +72,13 @@ if ! check "$closed; $norm; $general; $negative; $model; $skip4; test_lanes_v2; 
 fi
 
 hot=src/model/attention_hot.c
+lanes=src/model/attention_lanes.h
 plant 'no |det H| in the density'               $hot 's|density \*= inverse;|density *= inverse / inverse;|' "$general"
 plant '|det H| to the wrong power'              $hot 's|density \*= inverse;|density *= inverse * inverse;|' "$general"
-plant 'H transposed in the fibre'               $hot 's|if (a->literal)$|if (!a->literal)|' "$negative"
+plant 'H transposed in the fibre'               $lanes 's|if (a->literal)$|if (!a->literal)|' "$negative"
 plant 'H transposed in the forward map'         src/model/attention.c 's|a->literal ? s\[j \* m + i\] : s\[i \* m + j\]|a->literal ? s[i * m + j] : s[j * m + i]|' "$model"
-plant 'skip ignored in the fibre'               $hot 's|b\[i \* (m + 1)\] += a->skip;|b[i * (m + 1)] += 1.0;|' "$negative"
-plant 'skip with the wrong sign in the fibre'   $hot 's|b\[i \* (m + 1)\] += a->skip;|b[i * (m + 1)] -= a->skip;|' "$general"
+plant 'skip ignored in the fibre'               $lanes 's|b\[i \* (m + 1)\] += a->skip;|b[i * (m + 1)] += 1.0;|' "$negative"
+plant 'skip with the wrong sign in the fibre'   $lanes 's|b\[i \* (m + 1)\] += a->skip;|b[i * (m + 1)] -= a->skip;|' "$general"
 plant 'two tokens: no |det H| in the density'   $hot 's|lanes_store(weight + at, over_det);|lanes_store(weight + at, over_det / over_det);|' "$norm"
 plant 'two tokens: H transposed'                $hot 's|(a->literal ? o2 : o1)|(a->literal ? o1 : o2)|; s|(a->literal ? o1 : o2) \* h\[0\]|(a->literal ? o2 : o1) * h[0]|' "$skip4"
 plant 'two tokens: skip ignored'                $hot 's|const double k = a->skip + 1,|const double k = 2,|' "$skip4"
@@ -89,7 +90,7 @@ plant 'differences of a link to one side'       src/model/link.c 's|below = z\[i
 plant 'a line that ends where one side does'    src/channel/lattice.c 's|dim == 1 ? tuning.on_line : tuning.quiet|tuning.quiet|' 'test_model_square noise_leaves_a_shoulder'
 plant 'g without V^-1'                          src/channel/moments.c 's|unwhiten(f, mean, out->g);|for (int i = 0; i < size; i++) out->g[i] = mean[i];|' "$closed"
 plant 'a formula from the farther of two points' src/model/two_points.c 's|dot < 0 ? -1 : 1|dot < 0 ? 1 : -1|' "$closed"
-plant 'a formula that is used only when forced'  src/channel/closed.c 's/(forced || !model->ops->fibre_open)/forced/' test_model_contract
+plant 'a formula that is used only when forced'  src/channel/closed.c 's/(forced || closed->preferred || !model->ops->fibre_open)/forced/' test_model_contract
 plant 'dg without -V^-1'                        src/channel/moments.c 's|\* (sum\[1 + j\] / mass) - (i == j);|* (sum[1 + j] / mass);|' "$closed"
 plant 'second moment not centred'               src/channel/moments.c 's|second\[k\] / mass - (sum\[1 + i\] / mass) \* (sum\[1 + j\] / mass)|second[k] / mass|' "$norm"
 plant 'log Z without the determinant of V'      src/channel/moments.c 's|- f->shape.tokens \* f->half_logdet -|-|' "$closed"
@@ -97,10 +98,16 @@ plant 'a map that hides what it should show'        src/channel/lattice.c 's|w->
 plant 'a head with half its density'            src/model/attention_fibre.c 's|for (int k = 1; k < rows; k++) weight|for (int k = 2; k < rows; k++) weight|' "$rules"
 plant 'tails cut off too early'                 src/channel/layered.c 's|2 \* stair_passes_left(plan->passes, head->energy)|0.7 * stair_passes_left(plan->passes, head->energy)|' "$rules"
 plant 'the mirrored tail counted twice'         src/channel/layered_hot.c 's|kept\[1\], -1, \*top, acc|kept[1], 1, *top, acc|' "$rules"
-plant 'softmax over the wrong token'            $hot 's|s\[3\] - s\[2\]|s[0] - s[1]|' "$negative"
+plant 'softmax over the wrong token'            $lanes 's|s\[3\] - s\[2\]|s[0] - s[1]|' "$negative"
 plant 'a check that cannot fail counts as passed' src/channel/diagnose.h 's|define STAIR_RESOLVED 0.1|define STAIR_RESOLVED 100|' test_channel_verdicts
 plant 'violations lost among points that tell nothing' src/channel/diagnose.c 's#if (broken(&f->resolved) || broken(&f->open))#if (share >= 0.5 \&\& broken(\&f->resolved))#' test_channel_verdicts
 plant 'the gradient forgets a side of h h^T'    src/model/attention_batch_hot.c 's|(grad_a\[i \* m + j\] + grad_a\[j \* m + i\])|(2.0 * grad_a[i * m + j])|' "$model"
+plant 'untied: the scale of keys without its density' src/model/untied_hot.c 's|k < i + unseen; k++) density|k < i + 2 * unseen; k++) density|' 'test_untied measure/*layers=1,tokens=2'
+plant 'untied: |det H| once, not for query and key' src/model/untied_hot.c 's|for (int k = 0; k < 2 \* p; k++) density \*= inverse;|for (int k = 0; k < p; k++) density *= inverse;|' 'test_untied measure/*skip=*'
+plant 'untied: the mean key without its density' src/model/untied_hot.c 's|k < p \&\& layers > 1; k++) density \*= factor|k < 0; k++) density *= factor|' 'test_untied measure/*literal'
+plant 'untied: queries beside the keys of no density' src/model/untied_fibre.c 's|for (int i = 0; i < m; i++) density /= fabs|for (int i = 1; i < m; i++) density /= fabs|' 'test_untied measure/*tokens=2,rank=2'
+plant 'untied: the gradient of the wrong side'  src/model/attention_batch_hot.c 's|transposed ? j \* m + i : i \* m + j|transposed ? i * m + j : i * m + j|' "test_untied attention:weights=untied,layers=1,tokens=3,rank=2"
+plant 'untied: a formula that forgets the mean key' src/model/untied_ignorant.c 's|= (m - 1) \* (m - 1);|= m * m - 1;|' 'test_untied formula_agrees_with_samples'
 plant 'exp one term short'                      src/core/lanes.h 's|p = p \* r + 1.0 / 3628800.0;|p = p * r;|' test_lanes_v2
 plant 'hidden means that are not taken off'     src/average/hidden_means.c 's|sums\[0\] - mean\[|sums[0] - 0.9 * mean[|' "$averages"
 plant 'nodes drawn wider and not weighted back' src/average/hidden_means.c 's|0.5 \* u \* u \* (1 / wide - 1 / v)|0.5 * u * u * (0.9 / wide - 1 / v)|' "$averages"

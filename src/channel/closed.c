@@ -1,14 +1,15 @@
 /* The posterior written down: the model has a formula for log Z, g and dg (src/model/model.h, `closed`).
  *
- * The automatic choice takes it only for models without a fibre of their own, as y = sign(z).  Models
- * that have both keep the rule they had: a formula and a sum differ in their last digits, and results that
- * were kept shall not change.  --method closed forces the formula. */
+ * The automatic choice takes it for models without a fibre of their own, as y = sign(z), and where the model
+ * prefers it.  Others that have both keep the rule they had: a formula and a sum differ in their last digits,
+ * and results that were kept shall not change.  --method closed forces the formula. */
 #include "channel/rules.h"
 
 static bool fits(const stair_integrand *f, bool forced)
 {
     const stair_model *model = f->fibre.model;
-    return stair_model_closed(model) && (forced || !model->ops->fibre_open);
+    const stair_closed_ops *closed = stair_model_closed(model);
+    return closed && (forced || closed->preferred || !model->ops->fibre_open);
 }
 
 static stair_rule_result evaluate(stair_worker *w, const stair_channel_options *options, stair_posterior *out)

@@ -34,12 +34,13 @@ static const struct {
 /* Largest difference of the label of node i from y, relative; mirror: +1 or -1.  Negative: node skipped. */
 static double label_gap(stair_survey *s, const double *label, int node, int mirror)
 {
-    int free = s->f.fibre.free_rows * s->tokens;
+    int m = s->tokens, free = s->f.fibre.free_rows * m;
     double z[STAIR_MAX_CELLS], found[STAIR_MAX_LABEL], gap = 0, scale = 1;
     for (int k = 0; k < s->size; k++) {
-        z[k] =
+        double value =
             k < free ? s->f.nodes.u[k * STAIR_BLOCK + node] : mirror * s->f.nodes.z[k * STAIR_BLOCK + node];
-        if (!(fabs(z[k]) < tuning.far)) return -1;
+        if (!(fabs(value) < tuning.far)) return -1;
+        z[s->model->order[k / m] * m + k % m] = value;
     }
     stair_model_forward(&s->quiet, s->model, 1, z, found);
     for (int k = 0; k < s->label_size; k++) {
@@ -59,10 +60,11 @@ static void scatter(stair_survey *s, size_t i)
         stair_rng_normals(s->options->seed + 2 + (uint64_t)node, STAIR_RNG_INIT, s->first + i, s->f.fibre.dim,
                           normal);
         for (int k = 0; k < s->f.fibre.dim; k++) {
-            bool row = k < s->f.fibre.free_rows * m;
             s->f.nodes.u[k * STAIR_BLOCK + node] = normal[k];
-            if (row)
-                s->f.nodes.u[k * STAIR_BLOCK + node] = omega[k] + sqrt(cov[(k / m) * (p + 1)]) * normal[k];
+            if (k >= s->f.fibre.free_rows * m) continue;
+            int row = s->model->order[k / m];
+            s->f.nodes.u[k * STAIR_BLOCK + node] =
+                omega[row * m + k % m] + sqrt(cov[row * (p + 1)]) * normal[k];
         }
     }
 }

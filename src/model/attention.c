@@ -1,4 +1,4 @@
-/* Deep attention, tied, one head: keys, forward and labels.
+/* Deep attention, one head: keys, forward and labels, for tied and untied weights (untied.c).
  *
  *   H_0 = 1;  h_l = H_{l-1} Z_l^T (M x P_l);  S_l = act(h_l h_l^T), rows softmaxed
  *   H_l = (c 1 + S_l) H_{l-1}  for l < L;     y = S_L
@@ -17,6 +17,7 @@
 #include "model/heads.h"
 #include "model/keys.h"
 #include "model/sequence.h"
+#include "model/untied.h"
 
 STAIR_HOT_TABLE(void, stair_attention_batch,
                 (const stair_attention *a, const double *z, const double *target, const double *weight,
@@ -43,7 +44,8 @@ static const stair_model_key keys[] = {
     [KEY_ACTIVATION] = {"activation", "softmax", "softmax or linear"},
     [KEY_MIXING] = {"mixing", "attention",
                     "attention: rows of S mix tokens; literal: columns do, as the paper prints"},
-    [KEY_WEIGHTS] = {"weights", "tied", "tied: query and key are one matrix"},
+    [KEY_WEIGHTS] = {"weights", "tied",
+                     "tied: query and key are one matrix; untied: two, rows K_1 .. K_L, Q_1 .. Q_L"},
     [KEY_HEADS] = {"heads", "1", "number H of heads and of blocks of the embedding; above 1 needs a readout"},
     [KEY_READOUT] = {"readout", "0", "rows R of a readout of every head, y = sum_h V_h H_L^h; 0: none"},
     [KEY_OUTPUT] = {"output", "scores",
@@ -53,14 +55,15 @@ static const stair_model_key keys[] = {
     {NULL, NULL, NULL},
 };
 
-void stair_attention_scores(const stair_attention *a, int rank, const double *h, double *s, double *log_s)
+void stair_attention_scores(const stair_attention *a, int rank, const double *query, const double *key,
+                            double *s, double *log_s)
 {
     int m = a->tokens;
     for (int i = 0; i < m; i++) {
         double top = -INFINITY, sum = 0;
         for (int j = 0; j < m; j++) {
             double dot = 0;
-            for (int k = 0; k < rank; k++) dot += h[i * rank + k] * h[j * rank + k];
+            for (int k = 0; k < rank; k++) dot += query[i * rank + k] * key[j * rank + k];
             s[i * m + j] = dot;
             top = dot > top ? dot : top;
         }
@@ -75,16 +78,27 @@ void stair_attention_scores(const stair_attention *a, int rank, const double *h,
     }
 }
 
-/* h (M, rank) = mixed Z_l^T */
-static void layer_input(const stair_attention *a, int layer, const double *mixed, const double *z, double *h)
+/* h (M, rank) = mixed times `rank` rows of Z, from `row` on */
+static void layer_input(const stair_attention *a, int rank, int row, const double *mixed, const double *z,
+                        double *h)
 {
-    int m = a->tokens, rank = a->rank[layer];
+    int m = a->tokens;
     for (int i = 0; i < m; i++)
         for (int k = 0; k < rank; k++) {
             double sum = 0;
-            for (int j = 0; j < m; j++) sum += mixed[i * m + j] * z[(a->row[layer] + k) * m + j];
+            for (int j = 0; j < m; j++) sum += mixed[i * m + j] * z[(row + k) * m + j];
             h[i * rank + k] = sum;
         }
+}
+
+/* S_l of layer l at H_{l-1} = mixed */
+static void layer_scores(const stair_attention *a, int l, const double *mixed, const double *z, double *s,
+                         double *log_s)
+{
+    double key[STAIR_MAX_TOKENS * STAIR_MAX_INDICES], query[STAIR_MAX_TOKENS * STAIR_MAX_INDICES];
+    layer_input(a, a->rank[l], a->row[l], mixed, z, key);
+    if (a->queries) layer_input(a, a->rank[l], a->row[l] + a->queries, mixed, z, query);
+    stair_attention_scores(a, a->rank[l], a->queries ? query : key, key, s, log_s);
 }
 
 /* b (M, M) = c 1 + S or c 1 + S^T */
@@ -122,7 +136,7 @@ static void mix_at_once(const stair_attention *a, int layers, const double *z, d
     for (int l = 0; l < layers && a->mixed == STAIR_MIXED_BY_COMMITTEE; l++) {
         for (int i = 0; i < m; i++)
             for (int k = 0; k < a->rank[l]; k++) h[i * a->rank[l] + k] = z[(a->row[l] + k) * m + i];
-        stair_attention_scores(a, a->rank[l], h, s, NULL);
+        stair_attention_scores(a, a->rank[l], h, h, s, NULL);
         for (int i = 0; i < m * m; i++) mixed[i] += a->share * s[i];
     }
 }
@@ -134,12 +148,10 @@ void stair_attention_mixing(const stair_attention *a, int layers, const double *
         return;
     }
     int m = a->tokens;
-    double h[STAIR_MAX_TOKENS * STAIR_MAX_INDICES], s[STAIR_ATTENTION_SQUARE], b[STAIR_ATTENTION_SQUARE],
-        next[STAIR_ATTENTION_SQUARE];
+    double s[STAIR_ATTENTION_SQUARE], b[STAIR_ATTENTION_SQUARE], next[STAIR_ATTENTION_SQUARE];
     identity(m, mixed);
     for (int l = 0; l < layers; l++) {
-        layer_input(a, l, mixed, z, h);
-        stair_attention_scores(a, a->rank[l], h, s, NULL);
+        layer_scores(a, l, mixed, z, s, NULL);
         mixing_matrix(a, s, b);
         multiply(m, b, mixed, next);
         memcpy(mixed, next, sizeof(double) * (size_t)(m * m));
@@ -150,11 +162,9 @@ void stair_attention_forward(const stair_model *model, const double *z, double *
 {
     const stair_attention *a = model->state;
     int m = a->tokens, last = a->layers - 1;
-    double mixed[STAIR_ATTENTION_SQUARE], h[STAIR_MAX_TOKENS * STAIR_MAX_INDICES], s[STAIR_ATTENTION_SQUARE],
-        log_s[STAIR_ATTENTION_SQUARE];
+    double mixed[STAIR_ATTENTION_SQUARE], s[STAIR_ATTENTION_SQUARE], log_s[STAIR_ATTENTION_SQUARE];
     stair_attention_mixing(a, last, z, mixed);
-    layer_input(a, last, mixed, z, h);
-    stair_attention_scores(a, a->rank[last], h, s, log_s);
+    layer_scores(a, last, mixed, z, s, log_s);
     if (y) memcpy(y, s, sizeof(double) * (size_t)(m * m));
     if (label) memcpy(label, a->linear ? s : log_s, sizeof(double) * (size_t)(m * m));
 }
@@ -226,17 +236,6 @@ static stair_status with_heads(stair_context *context, stair_model *model, const
     return stair_heads_create(context, model, model->state, untied, heads, readout);
 }
 
-static stair_status refuse_later_keys(stair_context *context, const char *const *values)
-{
-    static const char *const weights[] = {"tied", "untied", NULL};
-    int choice;
-    STAIR_TRY(stair_key_choice(context, "weights", values[KEY_WEIGHTS], weights, &choice));
-    if (choice)
-        return stair_fail(context, STAIR_UNSUPPORTED,
-                          "weights=untied is not in this release; use weights=tied");
-    return STAIR_OK;
-}
-
 /* Whether c 1 + S_l is singular for every Z, so that nothing can be inverted. */
 static stair_status check_mixing(stair_context *context, const stair_attention *a)
 {
@@ -264,6 +263,10 @@ stair_status stair_attention_size(stair_context *context, stair_model *model)
         rows += a->rank[l];
         model->ranks[l] = a->rank[l];
     }
+    info->layers = a->layers;
+    info->label_size = a->tokens * a->tokens;
+    info->label_is_log = !a->linear && !info->output_noisy;
+    if (a->untied) return stair_untied_create(context, model, rows);
     int last_rank = a->rank[a->layers - 1];
     a->unseen = !a->linear && last_rank > a->tokens - 1 ? last_rank - (a->tokens - 1) : 0;
     a->angles = last_rank * (last_rank - 1) / 2;
@@ -272,10 +275,7 @@ stair_status stair_attention_size(stair_context *context, stair_model *model)
         return stair_fail(context, STAIR_UNSUPPORTED,
                           "model too large: at most %d indices in all and %d hidden dimensions",
                           STAIR_MAX_INDICES, STAIR_MAX_DIM);
-    info->layers = a->layers;
     info->indices = rows;
-    info->label_size = a->tokens * a->tokens;
-    info->label_is_log = !a->linear && !info->output_noisy;
     stair_attention_fibre_layout(a, &model->fibre_size);
     return STAIR_OK;
 }
@@ -284,27 +284,34 @@ static stair_status create(stair_context *context, stair_model *model, const cha
 {
     static const char *const activations[] = {"softmax", "linear", NULL};
     static const char *const mixings[] = {"attention", "literal", NULL};
+    static const char *const weights[] = {"tied", "untied", NULL};
     static const char *const outputs[] = {"scores", "sequence", NULL};
     stair_attention *a = calloc(1, sizeof *a);
     if (!a) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
     model->state = a;
-    int linear, literal, sequence;
+    int linear, literal, untied, sequence;
     STAIR_TRY(stair_key_integer(context, "layers", values[KEY_LAYERS], 1, STAIR_MAX_LAYERS, &a->layers));
     a->tokens = model->info.tokens;
     STAIR_TRY(stair_attention_read_ranks(context, values[KEY_RANK], a));
     STAIR_TRY(stair_key_real(context, "skip", values[KEY_SKIP], -1e6, 1e6, &a->skip));
     STAIR_TRY(stair_key_choice(context, "activation", values[KEY_ACTIVATION], activations, &linear));
     STAIR_TRY(stair_key_choice(context, "mixing", values[KEY_MIXING], mixings, &literal));
+    STAIR_TRY(stair_key_choice(context, "weights", values[KEY_WEIGHTS], weights, &untied));
     STAIR_TRY(stair_key_choice(context, "output", values[KEY_OUTPUT], outputs, &sequence));
     a->linear = linear;
     a->literal = literal;
+    a->untied = untied;
+    sequence = sequence && a->layers > 1;
+    if (untied && sequence)
+        return stair_fail(
+            context, STAIR_UNSUPPORTED,
+            "output=sequence is there for weights=tied alone; use output=scores, or tied weights");
     bool heads;
     STAIR_TRY(with_heads(context, model, values, &heads));
     if (heads) return STAIR_OK;
-    STAIR_TRY(refuse_later_keys(context, values));
     STAIR_TRY(check_mixing(context, a));
     STAIR_TRY(stair_attention_size(context, model));
-    return sequence && a->layers > 1 ? stair_sequence_begin(context, model) : STAIR_OK;
+    return sequence ? stair_sequence_begin(context, model) : STAIR_OK;
 }
 
 void stair_attention_permute(const stair_model *model, const int *order, const double *label, double *out)

@@ -1,4 +1,4 @@
-/* Deep attention with tied query and key and one head, shared by its files. */
+/* Deep attention with one head, shared by its files: query and key tied, or untied (untied.h). */
 #ifndef STAIR_MODEL_ATTENTION_H
 #define STAIR_MODEL_ATTENTION_H
 
@@ -16,7 +16,9 @@ typedef enum {
 typedef struct {
     int layers, tokens;
     int rank[STAIR_MAX_LAYERS]; /* P_l */
-    int row[STAIR_MAX_LAYERS];  /* first row of layer l in Z */
+    int row[STAIR_MAX_LAYERS];  /* first row of layer l in Z, of its keys where queries are others: */
+    bool untied;                /* queries are rows of their own, */
+    int queries;                /* so many after their keys; tied: 0 */
     double skip;                /* c */
     bool linear;                /* activation: identity in place of softmax */
     bool literal;               /* the paper's mixing: S_l transposed */
@@ -62,11 +64,23 @@ stair_status stair_attention_size(stair_context *context, stair_model *model);
 stair_status stair_attention_points(stair_context *context, const stair_attention *a, const double *label,
                                     double *h);
 
-/* S_l = activation(h h^T) of h (M, rank); log_s, the log-softmax, may be NULL. */
-void stair_attention_scores(const stair_attention *a, int rank, const double *h, double *s, double *log_s);
+/* S_l = activation(query key^T), both (M, rank), one and the same where tied; log_s, the log-softmax, may be
+ * NULL. */
+void stair_attention_scores(const stair_attention *a, int rank, const double *query, const double *key,
+                            double *s, double *log_s);
 
 /* mixed (M, M) = H_layers of Z (P, M): the product of the mixings of the first `layers` layers, or what else
  * mixes the last one. */
 void stair_attention_mixing(const stair_attention *a, int layers, const double *z, double *mixed);
+
+/* Whether c 1 + S is singular for some real Z, or next to it: stair_fibre.rough. */
+bool stair_attention_is_rough(const stair_attention *a);
+
+/* What tied and untied weights share. */
+void stair_attention_forward(const stair_model *model, const double *z, double *y, double *label);
+stair_status stair_attention_label(stair_context *context, const stair_model *model, const double *y,
+                                   double *label);
+void stair_attention_permute(const stair_model *model, const int *order, const double *label, double *out);
+extern const stair_batch_ops stair_attention_batch_ops;
 
 #endif

@@ -9,8 +9,9 @@
  *   Zbar_l = hbar_l^T H_{l-1},             Hbar_{l-1} = hbar_l Z_l + B_l^T Hbar_l
  *
  * A sequence y = S_L H_{L-1} is one more H_l, of a layer without skip: ybar is Hbar_L.
- * Given a cotangent, the gradient is that of sum_k cotangent_k y_k in place of the loss.  The only backward
- * pass of attention: the gradient of one sample is the first lane of a group.
+ * With queries of their own S_l is of q_l k_l^T: qbar = Abar k, kbar = Abar^T q.  Given a cotangent, the
+ * gradient is that of sum_k cotangent_k y_k in place of the loss.  The only backward pass of attention: the
+ * gradient of one sample is the first lane of a group.
  */
 #include "core/isa.h"
 #include "core/lanes.h"
@@ -24,14 +25,16 @@ void STAIR_HOT(stair_attention_batch)(const stair_attention *a, const double *z,
 typedef struct {
     lanes *mixed; /* (M, M): H_{l-1} */
     lanes *s;     /* (M, M): S_l */
-    lanes *h;     /* (M, P_l) */
+    lanes *h;     /* (M, P_l); where untied, of the keys, */
+    lanes *query; /* and (M, P_l) of the queries; tied: h */
 } tape;
 
 LANES_INLINE tape tape_of(const stair_attention *a, int layer, lanes *scratch)
 {
     int m = a->tokens;
-    lanes *at = scratch + (2 * m * m) * layer + m * a->row[layer];
-    return (tape){at, at + m * m, at + 2 * m * m};
+    lanes *at = scratch + (2 * m * m) * layer + (a->queries ? 2 : 1) * m * a->row[layer];
+    lanes *h = at + 2 * m * m;
+    return (tape){at, at + m * m, h, a->queries ? h + m * a->rank[layer] : h};
 }
 
 LANES_INLINE lanes zed(const double *z, const stair_attention *a, int row, int token)
@@ -51,19 +54,28 @@ LANES_INLINE void softmax_row(int m, lanes *row)
     for (int j = 0; j < m; j++) row[j] *= scale;
 }
 
-LANES_INLINE void forward_layer(const stair_attention *a, int l, const double *z, tape t)
+/* h (M, rank) = H_{l-1} times `rank` rows of Z, from `row` on */
+LANES_INLINE void layer_input(const stair_attention *a, int rank, int row, const double *z,
+                              const lanes *mixed, lanes *h)
 {
-    int m = a->tokens, rank = a->rank[l];
+    int m = a->tokens;
     for (int i = 0; i < m; i++)
         for (int k = 0; k < rank; k++) {
             lanes sum = {0};
-            for (int j = 0; j < m; j++) sum += t.mixed[i * m + j] * zed(z, a, a->row[l] + k, j);
-            t.h[i * rank + k] = sum;
+            for (int j = 0; j < m; j++) sum += mixed[i * m + j] * zed(z, a, row + k, j);
+            h[i * rank + k] = sum;
         }
+}
+
+LANES_INLINE void forward_layer(const stair_attention *a, int l, const double *z, tape t)
+{
+    int m = a->tokens, rank = a->rank[l];
+    layer_input(a, rank, a->row[l], z, t.mixed, t.h);
+    if (a->queries) layer_input(a, rank, a->row[l] + a->queries, z, t.mixed, t.query);
     for (int i = 0; i < m; i++) {
         for (int j = 0; j < m; j++) {
             lanes sum = {0};
-            for (int k = 0; k < rank; k++) sum += t.h[i * rank + k] * t.h[j * rank + k];
+            for (int k = 0; k < rank; k++) sum += t.query[i * rank + k] * t.h[j * rank + k];
             t.s[i * m + j] = sum;
         }
         if (!a->linear) softmax_row(m, t.s + i * m);
@@ -111,6 +123,19 @@ LANES_INLINE void through_scores(int m, int rank, const lanes *h, const lanes *g
         }
 }
 
+/* The same of A = q k^T: grad_q = grad_a k; and, with grad_a transposed, grad_k of q. */
+LANES_INLINE void through_side(int m, int rank, const lanes *other, bool transposed, const lanes *grad_a,
+                               lanes *grad_h)
+{
+    for (int i = 0; i < m; i++)
+        for (int k = 0; k < rank; k++) {
+            lanes sum = {0};
+            for (int j = 0; j < m; j++)
+                sum += grad_a[transposed ? j * m + i : i * m + j] * other[j * rank + k];
+            grad_h[i * rank + k] = sum;
+        }
+}
+
 /* grad_s = grad_mixed H_{l-1}^T and next = B_l^T grad_mixed, for the gradient grad_mixed on H_l */
 LANES_INLINE void through_mixing(const stair_attention *a, double skip, tape t, const lanes *grad_mixed,
                                  lanes *grad_s, lanes *next)
@@ -128,19 +153,19 @@ LANES_INLINE void through_mixing(const stair_attention *a, double skip, tape t, 
         }
 }
 
-/* grad_z rows of layer l, and next (M, M) += hbar Z_l */
-LANES_INLINE void through_input(const stair_attention *a, int l, const double *z, tape t, const lanes *grad_h,
-                                lanes *next, double *grad_z)
+/* grad_z of `rank` rows from `row` on, and next (M, M) += hbar times these rows */
+LANES_INLINE void through_input(const stair_attention *a, int rank, int row, const double *z, tape t,
+                                const lanes *grad_h, lanes *next, double *grad_z)
 {
-    int m = a->tokens, rank = a->rank[l];
+    int m = a->tokens;
     for (int k = 0; k < rank; k++)
         for (int j = 0; j < m; j++) {
-            lanes sum = {0}, value = zed(z, a, a->row[l] + k, j);
+            lanes sum = {0}, value = zed(z, a, row + k, j);
             for (int i = 0; i < m; i++) {
                 sum += t.mixed[i * m + j] * grad_h[i * rank + k];
                 next[i * m + j] += grad_h[i * rank + k] * value;
             }
-            lanes_store(grad_z + ((a->row[l] + k) * m + j) * STAIR_GROUP, sum);
+            lanes_store(grad_z + ((row + k) * m + j) * STAIR_GROUP, sum);
         }
 }
 
@@ -168,7 +193,7 @@ LANES_INLINE void backward_at_once(const stair_attention *a, const double *z, la
         memset(l < last ? unused : on_last, 0, sizeof(lanes) * (size_t)(m * m));
         if (!a->linear) through_softmax(m, t.s, grad_s);
         through_scores(m, a->rank[l], t.h, grad_s, grad_h);
-        through_input(a, l, z, t, grad_h, l < last ? unused : on_last, grad_z);
+        through_input(a, a->rank[l], a->row[l], z, t, grad_h, l < last ? unused : on_last, grad_z);
     }
 }
 
@@ -188,8 +213,13 @@ LANES_INLINE void backward(const stair_attention *a, const double *z, lanes *scr
         else
             memset(next, 0, sizeof(lanes) * (size_t)(m * m));
         if (!a->linear) through_softmax(m, t.s, grad_s);
-        through_scores(m, a->rank[l], t.h, grad_s, grad_h);
-        through_input(a, l, z, t, grad_h, next, grad_z);
+        if (a->queries) {
+            through_side(m, a->rank[l], t.h, false, grad_s, grad_h);
+            through_input(a, a->rank[l], a->row[l] + a->queries, z, t, grad_h, next, grad_z);
+            through_side(m, a->rank[l], t.query, true, grad_s, grad_h);
+        } else
+            through_scores(m, a->rank[l], t.h, grad_s, grad_h);
+        through_input(a, a->rank[l], a->row[l], z, t, grad_h, next, grad_z);
         lanes *swap = grad_mixed;
         grad_mixed = next;
         next = swap;
@@ -201,8 +231,8 @@ LANES_INLINE void batch(const stair_attention *a, const double *z, const double 
                         const double *cotangent, double *scratch, double *y, double *loss, double *grad_z)
 {
     int m = a->tokens, last = a->layers - 1;
-    lanes *memory = (lanes *)scratch,
-          *work = memory + (2 * m * m) * a->layers + m * (a->row[last] + a->rank[last]);
+    lanes *memory = (lanes *)scratch, *work = memory + (2 * m * m) * a->layers +
+                                              (a->queries ? 2 : 1) * m * (a->row[last] + a->rank[last]);
     lanes *first = tape_of(a, 0, memory).mixed;
     for (int i = 0; i < m * m; i++) first[i] = lanes_set(i % (m + 1) == 0);
     for (int l = 0; l <= last; l++) {

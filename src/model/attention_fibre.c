@@ -221,7 +221,7 @@ static void centre_charts(const stair_attention *a, const double *h, const doubl
 /* Whether c 1 + S is singular for some real Z, or so close to it that the density has a pole next to the
  * real axis.  S has the eigenvalue 1 and, for softmax, others in (-1, 1), positive for two tokens; for linear
  * scores all are positive. */
-static bool mixing_is_rough(const stair_attention *a)
+bool stair_attention_is_rough(const stair_attention *a)
 {
     const double near = tuning.near;
     if (a->layers == 1) return false;
@@ -264,7 +264,7 @@ stair_status stair_attention_fibre_open(stair_context *context, const stair_mode
     fibre->mirrored = rank % 2;
     fibre->charts = fibre->mirrored ? 1 : 2;
     fibre->angles = a->angles;
-    fibre->rough = mixing_is_rough(a);
+    fibre->rough = stair_attention_is_rough(a);
     return STAIR_OK;
 }
 

@@ -66,6 +66,7 @@ typedef struct {
 
 /* Optional: the posterior of one sample where a formula exists. */
 typedef struct {
+    bool preferred;                                  /* to the fibre, which a model may have as well */
     bool (*exists)(const struct stair_model *model); /* for the keys of this one */
     /* log Z, g (P, M) and dg (P*M, P*M) of a label at omega (P, M) and V (P, P), prenoise included.  Refuses
      * labels as fibre_open does. */
@@ -133,6 +134,10 @@ typedef struct stair_model_ops {
     const stair_tube_ops *tube;         /* NULL: with noise on y all rows of Z are coordinates */
     const stair_closed_ops *closed;     /* NULL: no formula */
     const stair_marginal_ops *marginal; /* NULL: no rows that the label is known to be linear in */
+    /* Optional: exact averages over labels when nothing is known, Q = 0: of log Z_out, and tensor (P, P, P,
+     * P) E sum_ab G_ik,ab G_jl,ab of G = dg_out(y, 0, 1), the weak-recovery operator.  False: not with these
+     * keys. */
+    bool (*ignorant)(const struct stair_model *model, double *logz, double *tensor);
     /* Symmetries, which the channel uses to make equivalent samples give the same bytes.  even: g(-Z) = g(Z).
      * permute: label of the tokens order[0], order[1] ..., or NULL when tokens are not exchangeable. */
     bool even;

@@ -31,7 +31,7 @@ static void output(const stair_attention *a, const double *z, double *y)
             h[i * rank + k] = 0;
             for (int j = 0; j < m; j++) h[i * rank + k] += mixed[i * m + j] * z[(a->row[last] + k) * m + j];
         }
-    stair_attention_scores(a, rank, h, s, NULL);
+    stair_attention_scores(a, rank, h, h, s, NULL);
     for (int i = 0; i < m; i++)
         for (int j = 0; j < m; j++) {
             y[i * m + j] = 0;

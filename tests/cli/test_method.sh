@@ -21,6 +21,7 @@ PY
 }
 
 agree attention:layers=1,tokens=3 hermite samples
+agree attention:layers=1,tokens=3,weights=untied formula samples
 agree attention:layers=2 label-grid samples
 agree attention:layers=2,rank=1+2 label-plane samples
 first_step attention:layers=2 auto a.json
@@ -29,5 +30,5 @@ $PYTHON -c 'import json; a, b = (json.load(open(f))["results"] for f in ("a.json
     fail "auto takes the first rule that fits"
 pass "auto takes the first rule that fits"
 refuse "a rule that does not fit" "'label-grid' does not serve" "$STAIR" threshold attention:layers=2,tokens=3 --method label-grid
-refuse "a rule that is not there" 'must be auto, constant, hermite, label-grid, label-plane or samples' "$STAIR" evolve attention --alpha 1 --method grid
+refuse "a rule that is not there" 'must be auto, constant, formula, hermite, label-grid, label-plane or samples' "$STAIR" evolve attention --alpha 1 --method grid
 finish
