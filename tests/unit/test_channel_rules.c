@@ -35,7 +35,7 @@ static void agree(const char *spec, const char *one, const char *other, double p
 static void numbers_of_rules_stay(void **state)
 {
     static const char *const names[] = {"exact",    "layered", "lattice", "nested",
-                                        "sampling", "closed",  "marginal"};
+                                        "sampling", "closed",  "plane",   "marginal"};
     int count = 0, seen = 0;
     (void)state;
     for (int k = 0; k < (int)(sizeof names / sizeof *names); k++)
