@@ -96,10 +96,12 @@ void stair_average_begin(stair_average *average, int replicates, bool random);
 
 /* What the rules share: the unlearned subspace, and which rows dg does not mix. */
 typedef struct {
-    const double *basis; /* (P, kernel) */
+    const double *basis;            /* (P, kernel) */
+    bool whole;                     /* it consists of rows, and not of combinations of them: */
+    bool inside[STAIR_MAX_INDICES]; /* these */
     bool apart[STAIR_MAX_INDICES];
 } stair_subspace;
-void stair_subspace_set(const stair_structure *structure, const double *q, const double *basis,
+void stair_subspace_set(const stair_structure *structure, const double *q, const double *basis, int kernel,
                         stair_subspace *rest);
 
 /* The numbers of one posterior, (count), in the order of `mean`. */

@@ -85,7 +85,7 @@ static stair_status evaluate(stair_context *context, const stair_structure *stru
     for (size_t i = 0; i < pm; i++) n *= 3;
     double *memory = malloc((n * (3 * pm + k + 2 + pm * pm) + (size_t)average->count) * sizeof(double));
     if (!memory) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
-    stair_subspace_set(structure, q, basis, &rest);
+    stair_subspace_set(structure, q, basis, average->kernel, &rest);
     stair_average_begin(average, 2, false); /* two rotations: they agree to rounding */
     stair_status status = STAIR_OK;
     for (int r = 0; r < 2 && status == STAIR_OK; r++)

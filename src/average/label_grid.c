@@ -450,7 +450,7 @@ static stair_status evaluate(stair_context *context, const stair_structure *stru
     job->mean_step = tuning.mean_step / job->fineness;
     job->cut = tuning.cut * pow(10, -4 * effort->fineness * effort->fineness);
     stair_last_row_anchor(p - 1, m, job->anchor);
-    stair_subspace_set(structure, q, basis, &job->rest);
+    stair_subspace_set(structure, q, basis, average->kernel, &job->rest);
     job->features = malloc(sizeof(double) * (size_t)average->count);
     stair_status status = job->features ? stair_fibre_create(context, model, &job->fibre)
                                         : stair_fail(context, STAIR_NO_MEMORY, "out of memory");

@@ -141,7 +141,7 @@ static stair_status evaluate(stair_context *context, const stair_structure *stru
     (void)effort;
     if (!job.features) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
     stair_average_begin(average, 2, false);
-    stair_subspace_set(structure, q, basis, &job.rest);
+    stair_subspace_set(structure, q, basis, average->kernel, &job.rest);
     stair_status status = run(context, &job);
     stair_two_rows_destroy(&job.posterior);
     free(job.features);

@@ -43,6 +43,8 @@ static const struct {
     size_t fewer_nodes; /* hidden nodes of a sample, relative to those that a grid of labels shares, */
     size_t least_nodes; /* but at least these */
     size_t fewer;       /* samples for each point of the lattice that averages what a linear label tells, */
+    int most_wide;      /* numbers of Z that are drawn as much wider as was asked for */
+    int most_linear;    /* numbers of Z for which it is worth it: each is a forward pass of every sample */
     int more;           /* or points for each sample, where a posterior takes as much longer */
     double points_at_once; /* times more samples, at most, where an error was missed */
     double rate;           /* errors fall like samples^-rate */
@@ -55,6 +57,8 @@ static const struct {
             .fewer_nodes = 4,
             .least_nodes = 1024,
             .fewer = 4,
+            .most_wide = 12,
+            .most_linear = 12,
             .more = 16,
             .points_at_once = 16.0,
             .rate = 0.6,
@@ -79,6 +83,7 @@ typedef struct {
     double expected[STAIR_MAX_INDICES];               /* of `told`, this replicate's estimate */
     double shift[2 * STAIR_MAX_CELLS + STAIR_MAX_LABEL];
     int replicate;
+    double widening;
     size_t first;
     size_t batch;                            /* samples of the batch */
     double *labels, *omega, *drawn, *weight; /* one batch; drawn (P, M): Z of each sample */
@@ -110,6 +115,12 @@ static void prepare(sample_job *job, const double *q)
         for (int j = 0; j < p; j++) job->flat[i] &= q[i * p + j] == 0;
         for (int j = 0; j < p && job->flat[i]; j++) job->root_q[i * p + j] = job->root_q[j * p + i] = 0;
     }
+}
+
+/* In many dimensions weights would vary more than what they are for: less widening in each. */
+static double narrower(int cells, double widening)
+{
+    return cells > tuning.most_wide ? 1 + (widening - 1) * sqrt((double)tuning.most_wide / cells) : widening;
 }
 
 /* One widened Gaussian and the logarithm of its weight. */
@@ -156,9 +167,8 @@ static void draw(const sample_job *job, stair_context *local, stair_fibre *fibre
     for (int r = 0; r < p; r++) dims += job->flat[r] ? 0 : m;
     (job->even ? stair_qmc_even_point : stair_qmc_point)(dims, job->effort->points, job->first + i,
                                                          job->shift, u);
-    for (int k = 0; k < p * m; k++)
-        xi[k] = job->flat[k / m] ? 0 : wide(u[at++], job->effort->widening, &log_weight);
-    for (int k = 0; k < p * m; k++) normal[k] = wide(u[at++], job->effort->widening, &log_weight);
+    for (int k = 0; k < p * m; k++) xi[k] = job->flat[k / m] ? 0 : wide(u[at++], job->widening, &log_weight);
+    for (int k = 0; k < p * m; k++) normal[k] = wide(u[at++], job->widening, &log_weight);
     for (int r = 0; r < p; r++)
         for (int t = 0; t < m; t++) {
             double mean = 0, rest = 0;
@@ -510,7 +520,7 @@ static stair_status foresee(stair_context *context, sample_job *job)
 {
     double all = (double)job->effort->points * job->out->replicates;
     char what[80];
-    if (job->denoiser.rule != &stair_denoiser_channel || !isfinite(context->most_work)) return STAIR_OK;
+    if (!isfinite(context->most_work)) return STAIR_OK;
     snprintf(what, sizeof what, "an average over %.0f posteriors", all);
     for (job->first = 0, job->batch = 1; job->batch <= PILOT && job->batch <= job->effort->points;
          job->batch *= 4) {
@@ -549,7 +559,8 @@ static stair_status choose_controls(stair_context *context, sample_job *job)
     job->rich = samples >= tuning.enough * RICH * job->p &&
                 2 * (pairs_of(job) + (RICH + 2) * job->p) + job->out->count < MOST_FEATURES;
     job->linear_too = job->rich && !info->output_noisy &&
-                      job->effort->points >= tuning.fewer * EXPECT_BLOCKS && job->structure->rank >= 0;
+                      job->effort->points >= tuning.fewer * EXPECT_BLOCKS && job->structure->rank >= 0 &&
+                      job->p * job->m <= tuning.most_linear;
     job->plain = job->p + 2;
     job->width = job->out->count + 2 * count_controls(job) + job->plain;
     return stair_controls_create(context, job->out->count, count_controls(job), job->out->replicates,
@@ -571,8 +582,9 @@ static stair_status evaluate(stair_context *context, const stair_structure *stru
                         .p = model->info.indices,
                         .m = model->info.tokens,
                         .even = structure->even && !model->info.output_noisy};
+    job->widening = narrower(job->p * job->m, effort->widening);
     stair_average_begin(average, effort->replicates, true);
-    stair_subspace_set(structure, q, basis, &job->rest);
+    stair_subspace_set(structure, q, basis, average->kernel, &job->rest);
     prepare(job, q);
     stair_status status = choose_controls(context, job);
     if (status == STAIR_OK) status = allocate(context, job, &memory);

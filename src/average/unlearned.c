@@ -10,15 +10,18 @@
 
 #include "average/average.h"
 
-void stair_subspace_set(const stair_structure *structure, const double *q, const double *basis,
+void stair_subspace_set(const stair_structure *structure, const double *q, const double *basis, int kernel,
                         stair_subspace *rest)
 {
-    int p = structure->model->info.indices;
+    int p = structure->model->info.indices, rows = 0;
     rest->basis = basis;
     for (int i = 0; i < p; i++) {
-        rest->apart[i] = structure->symmetry.even[i];
-        for (int j = 0; j < p; j++) rest->apart[i] &= q[i * p + j] == 0;
+        rest->inside[i] = true;
+        for (int j = 0; j < p; j++) rest->inside[i] &= q[i * p + j] == 0;
+        rest->apart[i] = structure->symmetry.even[i] && rest->inside[i];
+        rows += rest->inside[i];
     }
+    rest->whole = rows == kernel; /* else q annihilates combinations of rows, too */
 }
 
 /* g (kernel, kernel) = U^T dg_ab U for tokens a and b; dg does not mix rows that are apart. */
@@ -38,6 +41,25 @@ static void project_tokens(const stair_average *average, const stair_subspace *r
         }
 }
 
+/* l (P, P) = U U^T dg_ab U U^T, which is dg_ab itself on rows that the subspace has whole. */
+static void lift_tokens(const stair_average *average, const stair_subspace *rest, int m, int a, int b,
+                        const double *dg, double *l)
+{
+    int p = average->indices, pm = p * m;
+    double g[STAIR_SQUARE];
+    if (!rest->whole) {
+        project_tokens(average, rest, m, a, b, dg, g);
+        stair_spectral_lift(p, average->kernel, rest->basis, g, l);
+        return;
+    }
+    for (int r = 0; r < p; r++)
+        for (int s = 0; s < p; s++)
+            l[r * p + s] =
+                rest->inside[r] && rest->inside[s] && (r == s || (!rest->apart[r] && !rest->apart[s]))
+                    ? dg[(r * m + a) * pm + s * m + b]
+                    : 0;
+}
+
 /* Pairs (ij) by (kl), symmetrised over k, l. */
 static void add_by_pairs(const stair_average *average, const double *g, double *out)
 {
@@ -51,18 +73,15 @@ static void add_by_pairs(const stair_average *average, const double *g, double *
 }
 
 /* Class by class: the mean over entries (i, j) of one of the sum over entries (k, l) of the other. */
-static void add_by_symmetry(const stair_average *average, const stair_subspace *rest, const double *g,
-                            double *out)
+static void add_by_symmetry(const stair_average *average, const double *l, double *out)
 {
     const stair_symmetry *s = &average->structure->symmetry;
     int p = average->indices, count = average->coordinates;
-    double l[STAIR_SQUARE]; /* U g U^T */
-    stair_spectral_lift(p, average->kernel, rest->basis, g, l);
     for (int i = 0; i < p; i++)
         for (int j = 0; j < p; j++) {
             int to = s->pair[i * p + j];
             for (int r = 0; r < p && to >= 0; r++)
-                for (int t = 0; t < p; t++)
+                for (int t = 0; t < p && l[i * p + r] != 0; t++)
                     if (s->pair[r * p + t] >= 0)
                         out[to * count + s->pair[r * p + t]] += l[i * p + r] * l[j * p + t] / s->size[to];
         }
@@ -75,11 +94,13 @@ void stair_average_operator(const stair_average *average, const stair_subspace *
     memset(out, 0, sizeof(double) * (size_t)(average->coordinates * average->coordinates));
     for (int a = 0; a < m; a++)
         for (int b = 0; b < m; b++) {
-            project_tokens(average, rest, m, a, b, dg, g);
-            if (average->by_symmetry)
-                add_by_symmetry(average, rest, g, out);
-            else
+            if (average->by_symmetry) {
+                lift_tokens(average, rest, m, a, b, dg, g);
+                add_by_symmetry(average, g, out);
+            } else {
+                project_tokens(average, rest, m, a, b, dg, g);
                 add_by_pairs(average, g, out);
+            }
         }
 }
 

@@ -26,7 +26,7 @@ static const struct {
                            another */
     double node, moment,
         mixing; /* seconds of a node, of each of its second moments, of its mixing by tokens^3 */
-} tuning = {.samples = 4, .good_enough = 0.02, .node = 35e-9, .moment = 1.2e-9, .mixing = 1e-9};
+} tuning = {.samples = 4, .good_enough = 0.02, .node = 35e-9, .moment = 0.8e-9, .mixing = 1e-9};
 
 /* All rules, cheapest first. */
 static const stair_channel_rule *const rules[] = {

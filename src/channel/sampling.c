@@ -43,7 +43,7 @@ static const struct {
             .least_share = 0.05,
             .edge = 1e-15,
             .turn = 2e-9,
-            .density = 0.2e-9};
+            .density = 0.1e-9};
 
 STAIR_HOT_TABLE(void, stair_block_density, (const stair_mixture *q, int n, const double *u, double *weight));
 

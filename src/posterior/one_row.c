@@ -28,16 +28,18 @@
 #define LEVELS          5  /* of them: for a first look, then from fewest to all, doubling */
 
 static const struct {
-    double reach;       /* standard deviations of the prior that nodes cover, */
-    double near_reach;  /* and nodes that follow omega */
-    double prior_step;  /* step that resolves the prior, per fineness, */
-    double width_step;  /* and the posterior, in units of its width sqrt(v) / |dw/du| */
-    double least_step;  /* of either */
-    double span;        /* fixed nodes cover [-span, span] */
-    double least_fixed; /* step below which fixed nodes, and STAIR_MOST_CELLS, would be too many */
-    size_t look;        /* times fewer nodes than all, for the first look */
-    double agreed;      /* difference of log Z between halves for which the fewest are enough, */
-    int disagree;       /* and from level to level so many times as much */
+    double reach;             /* standard deviations of the prior that nodes cover, */
+    double near_reach;        /* and nodes that follow omega */
+    double prior_step;        /* step that resolves the prior, per fineness, */
+    double width_step;        /* and the posterior, in units of its width sqrt(v) / |dw/du| */
+    double least_step;        /* of either */
+    double span;              /* fixed nodes cover [-span, span] */
+    double least_fixed;       /* step below which fixed nodes, and STAIR_MOST_CELLS, would be too many */
+    size_t look;              /* times fewer nodes than all, for the first look */
+    double agreed;            /* difference of log Z between halves for which the fewest are enough, */
+    int disagree;             /* and from level to level so many times as much */
+    double node, sum, mixing; /* seconds of a usual core: of a node that moves, of each of its sums, of its
+                                 mixing by tokens^3 */
 } tuning = {.reach = 6.5,
             .near_reach = 5.2,
             .prior_step = 0.7,
@@ -47,7 +49,10 @@ static const struct {
             .least_fixed = 0.03,
             .look = 64,
             .agreed = 0.1,
-            .disagree = 4};
+            .disagree = 4,
+            .node = 30e-9,
+            .sum = 0.3e-9,
+            .mixing = 1e-9};
 
 STAIR_HOT_TABLE(void, stair_one_row_moving,
                 (const stair_one_row_shape *shape, const stair_one_row_sample *sample, const double *w,
@@ -426,6 +431,17 @@ static stair_status evaluate_block(void *user, size_t block, int thread, stair_c
     return status;
 }
 
+/* Of a usual core: few nodes of a table, or of the plane, cost what a map of moving ones does. */
+static double seconds_of_sample(const one_row *h)
+{
+    double sums = h->shape.sums, m = h->m,
+           moving = tuning.node + tuning.sum * sums + tuning.mixing * m * m * m * h->p;
+    if (h->follows)
+        return moving * HALVES * (double)(h->following[0][LEVELS - 1][0].blocks * STAIR_BLOCK) / 4;
+    double nodes = HALVES * (double)(h->nodes[0].blocks * STAIR_BLOCK);
+    return nodes * (h->flat ? tuning.sum * (sums + m * m) : moving);
+}
+
 static stair_status evaluate(stair_context *context, void *state, uint64_t first, size_t n,
                              const double *labels, const double *omega, const double *drawn,
                              stair_denoised *result)
@@ -434,6 +450,7 @@ static stair_status evaluate(stair_context *context, void *state, uint64_t first
     one_row_job job = {
         .rule = h, .n = n, .anchors = result->anchors, .omega = omega, .drawn = drawn, .result = result};
     (void)first;
+    context->work += (double)n * seconds_of_sample(h);
     STAIR_TRY(find_anchors(context, h, n, labels, result->anchors));
     return stair_parallel(context, (n + ONE_ROW_SAMPLES - 1) / ONE_ROW_SAMPLES, evaluate_block, &job);
 }
