@@ -46,6 +46,7 @@ static const struct {
     double cut;            /* nodes below this times the error of the fineness do not count */
     double turn;           /* of the grid, so that no node has two tokens tied */
     int seeds;             /* labels from which a grid is visited */
+    double hidden_row; /* seconds of a usual core that a label takes for each hidden row with random nodes */
 } tuning = {.mean_step = 0.33,
             .label_step = 1.7,
             .steepest = 2.0,
@@ -58,6 +59,7 @@ static const struct {
             .most_bend = 1.0,
             .most_mean = 8.0,
             .cut = 1e-5,
+            .hidden_row = 12e-6,
             .turn = 0.3,
             .seeds = 7};
 
@@ -418,7 +420,14 @@ static stair_status run(stair_context *context, grid_job *job)
     stair_average_begin(out, replicates_of(job, random), random);
     memset(out->mean, 0, sizeof(double) * (size_t)out->count);
     for (int r = 0; r < out->replicates; r++) {
+        double before = context->work;
+        size_t labels = out->calls;
         STAIR_TRY(replicate(context, job, r));
+        if (job->hidden && random)
+            context->work += tuning.hidden_row * (job->p - 1) * (double)(out->calls - labels);
+        if (!r && random)
+            STAIR_TRY(stair_context_afford(context, (context->work - before) * (out->replicates - 1),
+                                           "an average over a grid of labels"));
         for (int k = 0; k < out->count; k++) out->mean[k] += job->row[k] / out->replicates;
     }
     out->bias = stair_bias_left(out->bias / out->replicates);
