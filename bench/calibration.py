@@ -67,6 +67,21 @@ CASES = {
     "threshold L3": case("threshold", "attention:layers=3", "--steps 3", precision=3e-3),
     "threshold L3 c2": case("threshold", "attention:layers=3,skip=2", "--steps 3", precision=3e-3),
     "threshold L1 noise": case("threshold", "attention:layers=1,noise=0.3", "--steps 1", precision=2e-3),
+    "threshold L1 r3 M8": case("threshold", "attention:layers=1,tokens=8,rank=3",
+                               "--steps 1", exact=[3 / 72]),
+    "threshold untied": case("threshold", "attention:layers=1,weights=untied",
+                             "--steps 1 --method samples", exact=[math.sqrt(5) - 2]),
+    "threshold untied M3": case("threshold", "attention:layers=1,weights=untied,tokens=3",
+                                "--steps 1 --method samples", exact=[(math.sqrt(10) - 3) / 2]),
+    "threshold limit L2": case("threshold", "attention-limit:layers=2,beta=1",
+                               "--steps 1 --method samples", exact=[0.17427023]),
+    "threshold limit flow": case("threshold", "attention-limit:beta=1,variant=flow", exact=[1 / 6, 1 / 2]),
+    "threshold heads": case("threshold", "attention:layers=1,heads=2,readout=1,noise=0.1",
+                            "--steps 2", precision=1e-2),
+    "threshold sequence": case("threshold", "attention:output=sequence", "--steps 1", precision=4e-3),
+    "threshold L2 noise": case("threshold", "attention:layers=2,noise=0.1", "--steps 1", precision=3e-3),
+    "threshold L2 thin noise": case("threshold", "attention:layers=2,noise=1e-3", "--steps 1", precision=5e-3),
+    "threshold L2 M8": case("threshold", "attention:layers=2,tokens=8", "--steps 1", precision=1e-3),
     "threshold square": case("threshold", "square", exact=[1 / 2, 1.128471]),
     # overlaps at single alphas, and the errors of prediction there
     "evolve L1 M3": case("evolve", "attention:layers=1,tokens=3", "--alpha 0.2", precision=2e-4),
@@ -125,6 +140,16 @@ FULL = [
     ("threshold L1 M3", "1e-2", 1),
     ("threshold L1 r2 M3", "0.1, 3e-2", 4),
     ("threshold L1 r3 M4", "0.1, 3e-2, 1e-2", 2),
+    ("threshold L1 r3 M8", "0.1, 3e-2, 1e-2", 3),
+    ("threshold untied", "0.1, 3e-2, 1e-2", 3),
+    ("threshold untied M3", "0.1, 3e-2", 3),
+    ("threshold limit L2", "0.1, 1e-2", 3),
+    ("threshold limit flow", "1e-2", 1),
+    ("threshold heads", "0.2, 0.1", 3),
+    ("threshold sequence", "0.1, 3e-2", 3),
+    ("threshold L2 noise", "0.1, 3e-2, 1e-2", 3),
+    ("threshold L2 thin noise", "0.1, 3e-2", 3),
+    ("threshold L2 M8", "0.1, 3e-2, 1e-2", 3),
     ("threshold L2", "0.1, 1e-2, 1e-3, 1e-4", 3),
     ("threshold L2 c4", "0.1, 1e-2, 1e-3", 2),
     ("threshold L2 c0.5", "0.1, 1e-2, 1e-3", 2),
@@ -187,6 +212,10 @@ QUICK = [
     ("threshold L3 c2", "1e-2", 1),
     ("threshold L1 r3 M4", "0.1", 2),
     ("threshold L1 noise", "0.1", 2),
+    ("threshold untied", "3e-2", 2),
+    ("threshold limit L2", "1e-2", 2),
+    ("threshold L2 noise", "0.1", 2),
+    ("threshold L2 M8", "3e-2", 2),
     ("threshold square", "1e-2, 1e-3", 3),
     ("evolve L1 M3", "1e-2", 3),
     ("evolve L2 prenoise", "0.1", 1),
@@ -207,6 +236,8 @@ def command_of(c, extra):
     if c["kind"] == "trajectory":
         words = ["amp", c["model"]] + ("--theory trajectory --history --seeds 1 --test-samples 16 "
                                        "--perfect 1e-15 --tolerance 1e-15").split()
+    if c["kind"] in ("threshold", "evolve", "entropy"):
+        extra = ["--patience", "0"] + extra
     return words + c["args"] + extra
 
 

@@ -21,8 +21,8 @@ def steps(spec, args="--precision 1e-2"):
     return {"spec": spec, "args": args.split()}
 
 
-SHAPES = ["layers=1,tokens=1", "layers=1,tokens=3,rank=2", "layers=1,tokens=4,rank=2", "layers=1,tokens=5,rank=3",
-          "layers=1,noise=1e-4", "layers=1,noise=1", "layers=2,noise=0.1", "layers=2,noise=1e-4", "layers=2,tokens=3,noise=0.1",
+SHAPES = ["layers=1,tokens=1", "layers=1,tokens=3,rank=2", "layers=1,tokens=4,rank=2",
+          "layers=1,noise=1e-4", "layers=2,noise=0.1", "layers=2,noise=1e-4", "layers=2,tokens=3,noise=0.1",
           "layers=2,tokens=4,rank=2", "layers=2,tokens=5", "layers=2,tokens=8", "layers=3,tokens=3",
           "layers=4,tokens=2", "layers=4,tokens=4,rank=3", "layers=4,tokens=8,rank=3,noise=1e-2"]
 DEPTHS = [2, 4, 8, 16]
@@ -37,7 +37,7 @@ TABLES = {
               steps("attention:layers=1,heads=2,readout=1,noise=0.1,weights=untied")],
     "limit": [steps(f"attention-limit:layers={n},beta={b}") for b in (1, 2) for n in DEPTHS + [64]] +
              [steps(f"attention-limit:layers=2,beta={b},variant=flow") for b in (1, 2)],
-    "limit-depth": [steps(f"attention:layers={n},skip={b * n}", "--precision 1e-2 --steps 2")
+    "limit-depth": [steps(f"attention:layers={n},skip={b * n}", f"--precision 1e-2 --steps {2 if n < 8 else 1}")
                     for b in (1, 2) for n in DEPTHS],
     "shapes": [steps(f"attention:{s}") for s in SHAPES],
 }
@@ -52,6 +52,8 @@ def number(value, error):
     if not error:
         return f"{value:.8g}, exact to rounding"
     digits = max(0, 1 - int(f"{error:e}".split("e")[1]))
+    if digits > 9:
+        return f"{value:.9f} +- {error:.0e}"
     return f"{value:.{digits}f} +- {error:.{digits}f}"
 
 

@@ -83,7 +83,7 @@ plant 'two tokens: no |det H| in the density'   $hot 's|lanes_store(weight + at,
 plant 'two tokens: H transposed'                $hot 's|(a->literal ? o2 : o1)|(a->literal ? o1 : o2)|; s|(a->literal ? o1 : o2) \* h\[0\]|(a->literal ? o2 : o1) * h[0]|' "$skip4"
 plant 'two tokens: skip ignored'                $hot 's|const double k = a->skip + 1,|const double k = 2,|' "$skip4"
 plant 'a pass that trusts itself too soon'      src/channel/passes.c 's|return alias;|return 1e-6 * alias;|' "$rules"
-plant 'a ridge of 1e-3 on V'                    src/channel/moments.c 's|? 0 : prenoise);|? 0 : prenoise + 1e-3);|' "$closed"
+plant 'a ridge of 1e-3 on V'                    src/channel/moments.c 's|(i == j ? prenoise : 0);|(i == j ? prenoise + 1e-3 : 0);|' "$closed"
 plant 'a branch of the +- fibre lost'           src/model/attention_fibre.c 's|fibre->mirrored = rank % 2;|fibre->mirrored = false;|' "$closed"
 plant 'signs of a finite fibre lost'            src/channel/exact.c '/^static stair_rule_result evaluate/,/^}/s|f->chart < f->fibre.charts|f->chart < 1|' 'test_model_square square:tokens=2'
 plant 'differences of a link to one side'       src/model/link.c 's|below = z\[i\] - step|below = z[i]|' test_model_link
@@ -174,6 +174,9 @@ plant 'overlaps between blocks in GAMP'           src/gamp/pass.c '/stair_blocks
 plant 'b outside of the blocks of its rows'       src/gamp/pass.c '/stair_blocks_keep(s->model, s->dim, all.b)/d' 'test_blocks gamp_on*'
 plant 'a head whose rows flip one by one'         src/gamp/measure.c 's|s->symmetry.sign\[j\] == s->symmetry.sign\[i\]|j == i|' 'test_blocks alignment_knows*'
 plant 'a readout integrated out without its noise' src/model/marginal_hot.c 's|lanes_set(k == j ? s->noise : 0)|lanes_set(k == j ? 1e-9 : 0)|' 'test_model_marginal agrees*'
+plant 'a covariance about a mean that vanishes'   src/channel/ignorance.c 's|out->dg\[k \* size + l\] += out->g|out->dg[k * size + l] += 0 * out->g|' 'test_channel_rules ignorance*'
+plant 'angles left out, and what they add up to'   src/channel/ignorance.c 's|f->log_angles += log|f->log_angles += 0 * log|' 'test_channel_rules ignorance*'
+plant 'a tube around h that forgets its mixing'    src/model/attention_hot.c '/^void STAIR_HOT(stair_attention_tube)/,/^}/s|for (int k = 0; k < p; k++) density \*= inverse;||' 'test_channel_rules tubes*'
 
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

@@ -209,14 +209,43 @@ static void ignorance_changes_nothing(void **state)
     }
 }
 
+/* Below a noise of 5e-3 posteriors have coordinates of their own; nothing happens there. */
+static void tubes_join_the_rest(void **state)
+{
+    enum { SEEN = 8 };
+    channel_case tube = channel_case_open("attention:layers=2,noise=4.999e-3", SEEN),
+                 rest = channel_case_open("attention:layers=2,noise=5.001e-3", SEEN);
+    (void)state;
+    channel_case_draw(&tube, 0.2, 1);
+    channel_case_draw(&rest, 0.2, 1);
+    memcpy(rest.label, tube.label, sizeof(double) * SEEN * (size_t)tube.model->info.label_size);
+    channel_case_evaluate(&tube, 1e-2, "auto");
+    channel_case_evaluate(&rest, 1e-2, "auto");
+    for (size_t i = 0; i < SEEN; i++) {
+        double allowed = 3 * (tube.error[i] + rest.error[i]) + 5e-3;
+        assert_close(tube.logz[i], rest.logz[i], allowed);
+        assert_true(allowed < 0.3 &&
+                    channel_case_gap(tube.size * tube.size, tube.dg + i * tube.size * tube.size,
+                                     rest.dg + i * tube.size * tube.size) < allowed);
+    }
+    channel_case_close(&tube);
+    channel_case_close(&rest);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ignorance_changes_nothing), cmocka_unit_test(numbers_of_rules_stay),
-        cmocka_unit_test(marginal_and_lattice),      cmocka_unit_test(layered_and_lattice),
-        cmocka_unit_test(layered_and_sampling),      cmocka_unit_test(lattice_and_nested),
-        cmocka_unit_test(rules_for_noise_on_y),      cmocka_unit_test(a_rule_that_does_not_fit_is_refused),
-        cmocka_unit_test(tails_of_four_dimensions),  cmocka_unit_test(halves_are_independent),
+        cmocka_unit_test(ignorance_changes_nothing),
+        cmocka_unit_test(tubes_join_the_rest),
+        cmocka_unit_test(numbers_of_rules_stay),
+        cmocka_unit_test(marginal_and_lattice),
+        cmocka_unit_test(layered_and_lattice),
+        cmocka_unit_test(layered_and_sampling),
+        cmocka_unit_test(lattice_and_nested),
+        cmocka_unit_test(rules_for_noise_on_y),
+        cmocka_unit_test(a_rule_that_does_not_fit_is_refused),
+        cmocka_unit_test(tails_of_four_dimensions),
+        cmocka_unit_test(halves_are_independent),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, NULL, NULL);
