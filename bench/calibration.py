@@ -78,10 +78,10 @@ CASES = {
     "threshold limit flow": case("threshold", "attention-limit:beta=1,variant=flow", exact=[1 / 6, 1 / 2]),
     "threshold heads": case("threshold", "attention:layers=1,heads=2,readout=1,noise=0.1",
                             "--steps 2", precision=1e-2),
-    "threshold sequence": case("threshold", "attention:output=sequence", "--steps 1", precision=4e-3),
+    "threshold sequence": case("threshold", "attention:output=sequence", "--steps 1", precision=1e-2),
     "threshold L2 noise": case("threshold", "attention:layers=2,noise=0.1", "--steps 1", precision=3e-3),
-    "threshold L2 thin noise": case("threshold", "attention:layers=2,noise=1e-3", "--steps 1", precision=5e-3),
-    "threshold L2 M8": case("threshold", "attention:layers=2,tokens=8", "--steps 1", precision=1e-3),
+    "threshold L2 thin noise": case("threshold", "attention:layers=2,noise=1e-3", "--steps 1", precision=1e-2),
+    "threshold L2 M8": case("threshold", "attention:layers=2,tokens=8", "--steps 1", precision=2e-3),
     "threshold square": case("threshold", "square", exact=[1 / 2, 1.128471]),
     # overlaps at single alphas, and the errors of prediction there
     "evolve L1 M3": case("evolve", "attention:layers=1,tokens=3", "--alpha 0.2", precision=2e-4),
