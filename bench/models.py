@@ -21,6 +21,10 @@ def steps(spec, args="--precision 1e-2"):
     return {"spec": spec, "args": args.split()}
 
 
+def amp(spec, alpha, dim):
+    return {"spec": spec, "amp": f"--alpha {alpha} --dim {dim} --seeds 16 --max-iterations 100 --tolerance 1e-3".split()}
+
+
 SHAPES = ["layers=1,tokens=1", "layers=1,tokens=3,rank=2", "layers=1,tokens=4,rank=2",
           "layers=1,noise=1e-4", "layers=2,noise=0.1", "layers=2,noise=1e-4", "layers=2,tokens=3,noise=0.1",
           "layers=2,tokens=4,rank=2", "layers=2,tokens=5", "layers=2,tokens=8", "layers=3,tokens=3",
@@ -31,14 +35,20 @@ TABLES = {
     "untied-one": [steps(f"attention:layers=1,weights=untied,tokens={m}", "--precision 1e-6 --steps 1")
                    for m in range(2, 7)],
     "untied-perfect": [steps(f"attention:layers=1,weights=untied,tokens={m}") for m in (2, 3)],
-    "untied-two": [steps("attention:layers=2,weights=untied")],
-    "sequence": [steps(f"attention:output=sequence,skip={c}") for c in ("0.5", "1", "2")],
-    "heads": [steps("attention:layers=1,heads=2,readout=1,noise=0.1"),
+    "untied-two": [steps("attention:layers=2,weights=untied", "--precision 3e-2 --patience 8 --steps 2")],
+    "sequence": [steps(f"attention:output=sequence,skip={c}", "--precision 2e-2 --patience 6") for c in ("0.5", "1", "2")],
+    "heads": [steps("attention:layers=1,heads=2,readout=1,noise=0.1", "--precision 3e-2 --patience 6"),
               steps("attention:layers=1,heads=2,readout=1,noise=0.1,weights=untied")],
     "limit": [steps(f"attention-limit:layers={n},beta={b}") for b in (1, 2) for n in DEPTHS + [64]] +
              [steps(f"attention-limit:layers=2,beta={b},variant=flow") for b in (1, 2)],
     "limit-depth": [steps(f"attention:layers={n},skip={b * n}", f"--precision 1e-2 --steps {2 if n < 8 else 1}")
                     for b in (1, 2) for n in DEPTHS],
+    "amp": [amp("attention:layers=1,weights=untied", 0.6, 1000),
+            amp("attention:layers=1,heads=2,readout=1,noise=0.1", 1, 1000),
+            amp("attention-limit:layers=2,variant=flow", 0.4, 1000),
+            amp("attention-limit:layers=3,beta=1", 0.5, 500),
+            amp("attention:layers=1,tokens=3,rank=2", 0.3, 500),
+            amp("attention:output=sequence", 0.45, 500)],
     "shapes": [steps(f"attention:{s}") for s in SHAPES],
 }
 
@@ -65,7 +75,20 @@ def cell(step):
     return f"{kind}{number(step['alpha'], step['error'])} ({what}{jump})"
 
 
+def amp_row(stair, entry):
+    command = [stair, "amp", entry["spec"], *entry["amp"], "--summary", "--json", "--quiet"]
+    found = json.loads(subprocess.run(command, capture_output=True, text=True).stdout)["results"][0]
+    far = max((abs(z) for z in found["z_Q"] + found["z_M"] if z is not None), default=0)
+    size = len(found["Q"])
+    means = ", ".join(f"{found['Q'][i][i]:.3f} ({found['theory']['Q'][i][i]:.3f})" for i in range(size))
+    text = f"| `{entry['spec']}` | {' '.join(entry['amp'][:4])} | {means} | {far:.1f} |"
+    print(text, flush=True)
+    return text
+
+
 def row(stair, entry):
+    if "amp" in entry:
+        return amp_row(stair, entry)
     command = [stair, "threshold", entry["spec"], *entry["args"], "--json", "--quiet"]
     done = subprocess.run(command, capture_output=True, text=True)
     text = f"| `{entry['spec']}` | {entry['args'][1]} | "
@@ -92,7 +115,8 @@ def main():
         mark = re.compile(rf"(<!-- table {name} -->\n).*?(<!-- end -->)", re.S)
         if not mark.search(page):
             sys.exit(f"docs/models.md has no table {name}")
-        lines = ["| model | precision | steps (what is learned) |", "|---|---|---|"]
+        lines = (["| model | run | diagonal of Q (state evolution) | largest z |", "|---|---|---|---|"] if name == "amp"
+                 else ["| model | precision | steps (what is learned) |", "|---|---|---|"])
         lines += [row(options.stair, entry) for entry in entries]
         page = mark.sub(lambda m: m.group(1) + "\n".join(lines) + "\n" + m.group(2), page)
         with open(PAGE, "w", encoding="utf-8") as file:

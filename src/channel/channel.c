@@ -199,6 +199,13 @@ static stair_status open_sample(stair_context *local, stair_worker *w, const dou
     return STAIR_OK;
 }
 
+/* What a node costs one usual core: its map, its moments. */
+static double seconds_of_node(const stair_model *model)
+{
+    double m = model->info.tokens, size = model->info.indices * m;
+    return tuning.node + tuning.moment * size * size + tuning.mixing * m * m * m;
+}
+
 /* Tries the rules that fit until one converges; error and used are those of the last. */
 static stair_status integrate_sample(const channel_job *job, stair_worker *w, stair_posterior *best,
                                      double *error, int *used)
@@ -218,7 +225,10 @@ static stair_status integrate_sample(const channel_job *job, stair_worker *w, st
             fit[count - 1]->random)
             continue; /* noise that averages out is cheaper than digits of one sample */
         memset(f->origin, 0, sizeof(double) * size);
+        int64_t before = f->visited;
         stair_rule_result result = fit[k]->evaluate(w, job->options, best);
+        w->work += (fit[k]->cost > 0 ? fit[k]->cost : 1) * seconds_of_node(job->model) *
+                   (double)(f->visited - before);
         if (result.status != STAIR_OK) return result.status;
         *error = result.error;
         *used = fit[k]->number;
@@ -230,13 +240,6 @@ static stair_status integrate_sample(const channel_job *job, stair_worker *w, st
         return stair_fail(w->context, STAIR_UNSUPPORTED,
                           "the posterior given this label could not be integrated");
     return STAIR_OK;
-}
-
-/* What a node costs one usual core: its map, its moments. */
-static double seconds_of_node(const stair_model *model)
-{
-    double m = model->info.tokens, size = model->info.indices * m;
-    return tuning.node + tuning.moment * size * size + tuning.mixing * m * m * m;
 }
 
 static stair_status evaluate_sample(stair_context *local, const channel_job *job, stair_worker *w, size_t i)
@@ -265,7 +268,6 @@ static stair_status evaluate_sample(stair_context *local, const channel_job *job
     if (r->logz) r->logz[i] = best.logz;
     if (r->error) r->error[i] = error;
     if (r->nodes) r->nodes[i] = f->visited;
-    w->work += seconds_of_node(job->model) * (double)f->visited;
     if (r->method) r->method[i] = used;
     return STAIR_OK;
 }

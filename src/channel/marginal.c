@@ -86,5 +86,9 @@ static stair_rule_result evaluate(stair_worker *w, const stair_channel_options *
     }
 }
 
-const stair_channel_rule stair_rule_marginal = {
-    .name = "marginal", .number = STAIR_RULE_MARGINAL, .random = true, .fits = fits, .evaluate = evaluate};
+const stair_channel_rule stair_rule_marginal = {.name = "marginal",
+                                                .number = STAIR_RULE_MARGINAL,
+                                                .random = true,
+                                                .cost = 0.15,
+                                                .fits = fits,
+                                                .evaluate = evaluate};

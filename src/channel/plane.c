@@ -310,4 +310,4 @@ static stair_rule_result evaluate(stair_worker *w, const stair_channel_options *
 }
 
 const stair_channel_rule stair_rule_plane = {
-    .name = "plane", .number = STAIR_RULE_PLANE, .fits = fits, .evaluate = evaluate};
+    .name = "plane", .number = STAIR_RULE_PLANE, .cost = 20, .fits = fits, .evaluate = evaluate};

@@ -60,6 +60,7 @@ typedef struct stair_channel_rule {
     bool (*fits)(const stair_integrand *f, bool forced);
     stair_rule_result (*evaluate)(stair_worker *w, const stair_channel_options *options,
                                   stair_posterior *out);
+    double cost; /* of its nodes in units of usual ones, for what a request would take; 0: one */
 } stair_channel_rule;
 
 /* In the order in which they are tried:
