@@ -303,6 +303,11 @@ static stair_status cross(staircase *s, double start, walk_point above, walk_poi
     stair_status status = solve_crossing(s, exp(log(above.v) + share * log(below.v / above.v)), &c);
     s->b->fine = rule;
     STAIR_TRY(status);
+    if (!(c.error < 1))
+        return stair_fail(
+            s->b->context, STAIR_NOT_CONVERGED,
+            "after %d steps the next, near alpha = %.3g, has an error larger than itself; raise %s",
+            *s->count, c.at.alpha, s->options->points ? "--samples" : "--patience");
     walk_point here = {.v = crossing_mean(&c),
                        .alpha = exp(log(c.at.alpha) - c.alpha_slope / c.slope * c.at.height)};
     stair_step *step = new_step(s, STAIR_STEP_WEAK);

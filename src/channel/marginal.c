@@ -89,6 +89,6 @@ static stair_rule_result evaluate(stair_worker *w, const stair_channel_options *
 const stair_channel_rule stair_rule_marginal = {.name = "marginal",
                                                 .number = STAIR_RULE_MARGINAL,
                                                 .random = true,
-                                                .cost = 0.15,
+                                                .cost = 0.3,
                                                 .fits = fits,
                                                 .evaluate = evaluate};
