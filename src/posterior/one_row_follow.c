@@ -58,7 +58,7 @@ static void misfits(const place *p, int n, const double *u, double *r)
 static double energy_at(const place *p, const double *u, double *gradient, double *slope)
 {
     int m = p->m, dim = p->dim, n = dim + 1;
-    double block[STAIR_LAST_ROOM], r[TOKENS * (DIM + 1)], energy = 0;
+    double block[DIM * STAIR_BLOCK], r[TOKENS * (DIM + 1)], energy = 0;
     for (int k = 0; k < dim; k++)
         for (int i = 0; i < n; i++) block[k * STAIR_BLOCK + i] = u[k] + (i == k + 1 ? tuning.difference : 0);
     misfits(p, n, block, r);
@@ -123,7 +123,7 @@ static void set_axes(const place *p, const double *lower, const double *inverse,
 static void set_bends(const place *p, const double *felt, stair_one_row_follower *f)
 {
     int m = p->m, dim = p->dim, soft = f->soft, n = bend_places(soft);
-    double block[STAIR_LAST_ROOM], r[TOKENS * STAIR_BLOCK], *bend = f->bend;
+    double block[DIM * STAIR_BLOCK], r[TOKENS * STAIR_BLOCK], *bend = f->bend;
     for (int k = 0; k < dim; k++) {
         const double *axis = f->root + k * dim;
         double *at = block + k * STAIR_BLOCK;
