@@ -36,13 +36,12 @@ TABLES = {
                    for m in range(2, 7)],
     "untied-perfect": [steps(f"attention:layers=1,weights=untied,tokens={m}") for m in (2, 3)],
     "untied-two": [steps("attention:layers=2,weights=untied", "--precision 3e-2 --patience 3 --steps 2")],
-    "sequence": [steps(f"attention:output=sequence,skip={c}", "--precision 3e-2 --patience 3") for c in ("0.5", "1", "2")],
+    "sequence": [steps(f"attention:output=sequence,skip={c}", "--precision 3e-2 --patience 3 --steps 2") for c in ("0.5", "1", "2")],
     "heads": [steps("attention:layers=1,heads=2,readout=1,noise=0.1", "--precision 3e-2 --steps 2"),
               steps("attention:layers=1,heads=2,readout=1,noise=0.1,weights=untied", "--precision 5e-2 --steps 2")],
-    "limit": [steps(f"attention-limit:layers={n},beta={b}") for b in (1, 2) for n in DEPTHS + [64]] +
+    "limit": [steps(f"attention-limit:layers={n},beta={b}", f"--precision 1e-2 --steps {2 if n == 2 else 1}")
+              for b in (1, 2) for n in DEPTHS] +
              [steps(f"attention-limit:layers=2,beta={b},variant=flow") for b in (1, 2)],
-    "limit-depth": [steps(f"attention:layers={n},skip={b * n}", f"--precision 1e-2 --steps {2 if n < 8 else 1}")
-                    for b in (1, 2) for n in DEPTHS],
     "amp": [amp("attention:layers=1,weights=untied", 0.6, 1000),
             amp("attention:layers=1,heads=2,readout=1,noise=0.1", 1, 1000),
             amp("attention-limit:layers=2,variant=flow", 0.4, 1000),
