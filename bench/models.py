@@ -22,25 +22,28 @@ def steps(spec, args="--precision 1e-2"):
 
 
 def amp(spec, alpha, dim):
-    return {"spec": spec, "amp": f"--alpha {alpha} --dim {dim} --seeds 16 --max-iterations 100 --tolerance 1e-3".split()}
+    args = f"--alpha {alpha} --dim {dim} --seeds 16 --max-iterations 100 --tolerance 1e-3"
+    return {"spec": spec, "amp": args.split()}
 
 
 SHAPES = ["layers=1,tokens=1", "layers=1,tokens=3,rank=2", "layers=1,tokens=4,rank=2",
           "layers=1,noise=1e-4", "layers=2,noise=0.1", "layers=2,noise=1e-4", "layers=2,tokens=3,noise=0.1",
           "layers=2,tokens=4,rank=2", "layers=2,tokens=5", "layers=2,tokens=8", "layers=3,tokens=3",
           "layers=4,tokens=2", "layers=4,tokens=4,rank=3", "layers=4,tokens=8,rank=3,noise=1e-2"]
-DEPTHS = [2, 4, 8, 16]
 
 TABLES = {
     "untied-one": [steps(f"attention:layers=1,weights=untied,tokens={m}", "--precision 1e-6 --steps 1")
                    for m in range(2, 7)],
     "untied-perfect": [steps(f"attention:layers=1,weights=untied,tokens={m}") for m in (2, 3)],
     "untied-two": [steps("attention:layers=2,weights=untied", "--precision 3e-2 --patience 3 --steps 2")],
-    "sequence": [steps(f"attention:output=sequence,skip={c}", "--precision 3e-2 --patience 3 --steps 2") for c in ("0.5", "1", "2")],
+    "sequence": [steps(f"attention:output=sequence,skip={c}", "--precision 3e-2 --patience 3 --steps 2")
+                 for c in ("0.5", "1", "2")],
     "heads": [steps("attention:layers=1,heads=2,readout=1,noise=0.1", "--precision 3e-2 --steps 2"),
-              steps("attention:layers=1,heads=2,readout=1,noise=0.1,weights=untied", "--precision 5e-2 --steps 2")],
-    "limit": [steps(f"attention-limit:layers={n},beta={b}", f"--precision 1e-2 --steps {2 if n == 2 else 1}")
-              for b in (1, 2) for n in DEPTHS] +
+              steps("attention:layers=1,heads=2,readout=1,noise=0.1,weights=untied",
+                    "--precision 5e-2 --steps 2")],
+    "limit": [steps(f"attention-limit:layers={n},beta={b}",
+                    "--precision 1e-2 " + ("--steps 2 --patience 8" if n < 5 else "--steps 1"))
+              for b in (1, 2) for n in (2, 3, 4, 8, 16)] +
              [steps(f"attention-limit:layers=2,beta={b},variant=flow") for b in (1, 2)],
     "amp": [amp("attention:layers=1,weights=untied", 0.6, 1000),
             amp("attention:layers=1,heads=2,readout=1,noise=0.1", 1, 1000),
@@ -114,7 +117,8 @@ def main():
         mark = re.compile(rf"(<!-- table {name} -->\n).*?(<!-- end -->)", re.S)
         if not mark.search(page):
             sys.exit(f"docs/models.md has no table {name}")
-        lines = (["| model | run | diagonal of Q (state evolution) | largest z |", "|---|---|---|---|"] if name == "amp"
+        lines = (["| model | run | diagonal of Q (state evolution) | largest z |", "|---|---|---|---|"]
+                 if name == "amp"
                  else ["| model | precision | steps (what is learned) |", "|---|---|---|"])
         lines += [row(options.stair, entry) for entry in entries]
         page = mark.sub(lambda m: m.group(1) + "\n".join(lines) + "\n" + m.group(2), page)

@@ -125,7 +125,7 @@ static stair_status judge(const cli_request *request, const cli_grid *grid)
         rough += short_of;
         if (row->missed && !short_of && !cut++) reason = row->reason;
     }
-    const staircase_row *only = (const staircase_row *)grid_row((cli_grid *)grid, 0);
+    const staircase_row *only = (const staircase_row *)grid_row(grid, 0);
     if (grid->models == 1 && only->missed)
         return stair_fail(request->context, STAIR_NOT_CONVERGED, "%s", only->reason);
     if (cut)

@@ -3,6 +3,8 @@
 #define STAIR_TESTS_CHANNEL_CASE_H
 
 #include "assert_close.h"
+#include "core/limits.h"
+#include "core/rng.h"
 #include "stair.h"
 
 #include <stdio.h>
@@ -123,6 +125,26 @@ static inline double channel_case_slope(const channel_case *c, double *z, size_t
     }
     z[k] = at;
     return (4 * part[1] - part[0]) / 3;
+}
+
+/* A test of the gradient of the model in *state, at 40 random Z. */
+static inline void gradient_is_the_derivative(void **state)
+{
+    channel_case c = channel_case_open(*state, 40);
+    double cotangent[STAIR_MAX_LABEL], gradient[STAIR_MAX_CELLS];
+    channel_case_draw(&c, 0.5, 6);
+    for (size_t i = 0; i < c.n; i++) {
+        double *z = c.z + i * c.size, size = 0, worst = 0;
+        stair_rng_normals(8, STAIR_RNG_INIT, i, (int)c.labels, cotangent);
+        assert_int_equal(stair_model_gradient(c.context, c.model, z, cotangent, gradient), STAIR_OK);
+        for (size_t k = 0; k < c.size; k++) {
+            worst = fmax(worst, fabs(channel_case_slope(&c, z, k, cotangent) - gradient[k]));
+            size = fmax(size, fabs(gradient[k]));
+        }
+        assert_close(worst, 0, 1e-6 * fmax(1, size));
+        assert_true(size > 1e-8);
+    }
+    channel_case_close(&c);
 }
 
 /* The identities of the channel on `points` points, none of which may fail; how many they are. */

@@ -20,7 +20,7 @@ typedef struct {
     double side;      /* lambda: side information */
     double tolerance; /* of log Qhat */
     double perfect;   /* eigenvalues of 1 - Q below this are recovery in full */
-    double patience;  /* seconds of one core that a solve at given alpha may take */
+    double patience;  /* seconds of one core that a solve at given alpha, or a node of a curve, may take */
     int most_steps;
     size_t calls;                     /* samples asked of the channel so far */
     int evaluations;                  /* of this solve with the full rule, */

@@ -236,6 +236,7 @@ static stair_status solve_node(stair_branch *b, const curve_branch *c, double v,
     stair_average_effort fine = b->fine;
     int p = b->model->info.indices;
     b->fine.seed = b->coarse.seed = seed;
+    stair_context_allow(b->context, b->patience);
     STAIR_TRY(stair_branch_at_mean(b, v, true, point));
     for (int k = 0;
          k < tuning.finer_grids && !point->random && point->alpha_error > tuning.grid_share * wanted; k++) {

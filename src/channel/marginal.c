@@ -10,22 +10,16 @@
 
 enum { REPLICATES = STAIR_QMC_SHIFTS }; /* of the first round */
 
-/* |a - b| (Frobenius), or |a| for b = NULL */
-static double norm(int n, const double *a, const double *b)
-{
-    double sum = 0;
-    for (int i = 0; i < n; i++) sum += (a[i] - (b ? b[i] : 0)) * (a[i] - (b ? b[i] : 0));
-    return sqrt(sum);
-}
-
 /* As stair_posterior_distance(), but g may be as small as it happens to be for one label: what it adds to an
  * average counts beside the mean square of g, which is -dg. */
 static double noise_of(const stair_integrand *f, const stair_posterior *whole, const stair_posterior *part)
 {
     int size = f->size;
-    double dg = norm(size * size, whole->dg, NULL), g = fmax(norm(size, whole->g, NULL), sqrt(dg));
+    double dg = stair_posterior_norm(size * size, whole->dg, NULL),
+           g = fmax(stair_posterior_norm(size, whole->g, NULL), sqrt(dg));
     return fmax(fabs(whole->logz - part->logz),
-                fmax(norm(size, whole->g, part->g) / g, norm(size * size, whole->dg, part->dg) / dg));
+                fmax(stair_posterior_norm(size, whole->g, part->g) / g,
+                     stair_posterior_norm(size * size, whole->dg, part->dg) / dg));
 }
 
 /* Whole, and twice the standard error of its mean over replicates; noise: as one of many labels. */

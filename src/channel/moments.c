@@ -306,7 +306,7 @@ typedef struct {
     double natural_g, natural_dg;
 } posterior_size;
 
-static double norm(int n, const double *a, const double *b)
+double stair_posterior_norm(int n, const double *a, const double *b)
 {
     double sum = 0;
     for (int i = 0; i < n; i++) sum += (a[i] - (b ? b[i] : 0)) * (a[i] - (b ? b[i] : 0));
@@ -326,8 +326,8 @@ static posterior_size measure(const stair_integrand *f, const stair_posterior *o
     int size = f->size;
     double precision = total_precision(f);
     posterior_size s = {.natural_g = sqrt(precision), .natural_dg = precision};
-    s.g = norm(size, out->g, NULL);
-    s.dg = norm(size * size, out->dg, NULL);
+    s.g = stair_posterior_norm(size, out->g, NULL);
+    s.dg = stair_posterior_norm(size * size, out->dg, NULL);
     if (s.g < tuning.vanishing * s.natural_g)
         s.g = s.natural_g; /* zero by symmetry: no relative error to chase */
     s.dg = fmax(s.dg, tuning.vanishing_dg * s.natural_dg);
@@ -360,7 +360,8 @@ double stair_posterior_truncation(const stair_integrand *f, const stair_posterio
 double stair_posterior_distance(const stair_integrand *f, const stair_posterior *a, const stair_posterior *b)
 {
     posterior_size s = measure(f, a);
-    double first = norm(f->size, a->g, b->g) / s.g, second = norm(f->size * f->size, a->dg, b->dg) / s.dg;
+    double first = stair_posterior_norm(f->size, a->g, b->g) / s.g,
+           second = stair_posterior_norm(f->size * f->size, a->dg, b->dg) / s.dg;
     double distance = fmax(fabs(a->logz - b->logz), fmax(first, second));
     return isfinite(distance) ? distance : INFINITY;
 }

@@ -110,6 +110,9 @@ typedef struct {
 } stair_posterior;
 void stair_moments_finish(stair_integrand *f, const stair_moments *moments, stair_posterior *out);
 
+/* |a - b| (Frobenius) of n numbers, or |a| for b = NULL. */
+double stair_posterior_norm(int n, const double *a, const double *b);
+
 void stair_posterior_copy(const stair_integrand *f, const stair_posterior *from, stair_posterior *to);
 
 /* How much larger the relative error of g or dg is than that of the moments they come from: both are

@@ -15,6 +15,7 @@
  */
 #include "core/isa.h"
 #include "core/lanes.h"
+#include "model/softmax_lanes.h"
 #include "model/attention.h"
 
 void STAIR_HOT(stair_attention_batch)(const stair_attention *a, const double *z, const double *target,
@@ -40,18 +41,6 @@ LANES_INLINE tape tape_of(const stair_attention *a, int layer, lanes *scratch)
 LANES_INLINE lanes zed(const double *z, const stair_attention *a, int row, int token)
 {
     return lanes_load(z + (row * a->tokens + token) * STAIR_GROUP);
-}
-
-LANES_INLINE void softmax_row(int m, lanes *row)
-{
-    lanes top = row[0], sum = {0};
-    for (int j = 1; j < m; j++) top = lanes_max(top, row[j]);
-    for (int j = 0; j < m; j++) {
-        row[j] = lanes_exp(row[j] - top);
-        sum += row[j];
-    }
-    lanes scale = 1.0 / sum;
-    for (int j = 0; j < m; j++) row[j] *= scale;
 }
 
 /* h (M, rank) = H_{l-1} times `rank` rows of Z, from `row` on */

@@ -78,6 +78,13 @@ stair_status stair_fibre_open(stair_context *context, const double *label, const
     return STAIR_OK;
 }
 
+/* Number of Z that is number k of a fibre. */
+static size_t cell_of(const stair_model *model, size_t k)
+{
+    size_t m = (size_t)model->info.tokens;
+    return (size_t)model->order[k / m] * m + k % m;
+}
+
 /* y (K, STAIR_BLOCK) of a block of Z, eight at a time. */
 static void forward_groups(const stair_fibre *fibre, int n, const double *u, double *y)
 {
@@ -86,7 +93,8 @@ static void forward_groups(const stair_fibre *fibre, int n, const double *u, dou
     double *z = fibre->data + label_room(model), *out = z + STAIR_GROUP * cells;
     for (int at = 0; at < n; at += STAIR_GROUP) {
         for (size_t k = 0; k < cells; k++)
-            memcpy(z + k * STAIR_GROUP, u + k * STAIR_BLOCK + at, STAIR_GROUP * sizeof(double));
+            memcpy(z + cell_of(model, k) * STAIR_GROUP, u + k * STAIR_BLOCK + at,
+                   STAIR_GROUP * sizeof(double));
         model->ops->batch->run(model, z, NULL, NULL, NULL, out + STAIR_GROUP * outputs, out, NULL, NULL);
         for (size_t k = 0; k < outputs; k++)
             memcpy(y + k * STAIR_BLOCK + at, out + k * STAIR_GROUP, STAIR_GROUP * sizeof(double));
@@ -98,7 +106,7 @@ static void forward_each(const stair_fibre *fibre, int n, const double *u, doubl
 {
     double point[STAIR_MAX_CELLS], one[STAIR_MAX_LABEL];
     for (int i = 0; i < n; i++) {
-        for (int k = 0; k < fibre->dim; k++) point[k] = u[k * STAIR_BLOCK + i];
+        for (int k = 0; k < fibre->dim; k++) point[cell_of(fibre->model, (size_t)k)] = u[k * STAIR_BLOCK + i];
         fibre->model->ops->forward(fibre->model, point, one, NULL);
         for (int k = 0; k < fibre->model->info.label_size; k++) y[k * STAIR_BLOCK + i] = one[k];
     }

@@ -11,6 +11,7 @@
 
 #include "core/isa.h"
 #include "core/lanes.h"
+#include "model/softmax_lanes.h"
 #include "model/heads.h"
 
 void STAIR_HOT(stair_heads_batch)(const stair_heads *a, const double *z, const double *target,
@@ -92,18 +93,6 @@ LANES_INLINE void project(const stair_heads *a, const place *p, int first, const
                 out[i * rank + k] += a->scale * sum;
             }
         }
-}
-
-LANES_INLINE void softmax_row(int m, lanes *row)
-{
-    lanes top = row[0], sum = {0};
-    for (int j = 1; j < m; j++) top = lanes_max(top, row[j]);
-    for (int j = 0; j < m; j++) {
-        row[j] = lanes_exp(row[j] - top);
-        sum += row[j];
-    }
-    lanes scale = 1.0 / sum;
-    for (int j = 0; j < m; j++) row[j] *= scale;
 }
 
 LANES_INLINE void scores(const stair_heads *a, const place *p, const double *z)

@@ -156,7 +156,8 @@ struct stair_model {
     int ranks[STAIR_MAX_LAYERS];
     /* Of each row of Z; filled with what is usual before create, which may say otherwise. */
     int layer[STAIR_MAX_INDICES]; /* it belongs to; usual: `ranks` rows after each other */
-    int order[STAIR_MAX_INDICES]; /* row k of a fibre is row order[k] of Z: free rows need not come first */
+    int order[STAIR_MAX_INDICES]; /* row k of a fibre is row order[k] of Z: free rows need not come first;
+                                     models with `closed`, `tube` or `marginal` keep the usual one */
     int sign[STAIR_MAX_INDICES];  /* rows of one number > 0 change sign together; usual: nothing said */
     int block[STAIR_MAX_INDICES]; /* of the embedding that it acts on: rows of two blocks do not overlap */
     int blocks;                   /* of equal dimension; usual: one */

@@ -15,7 +15,6 @@ static void name_rows(stair_model *model, const stair_attention *a)
             model->layer[k] = model->layer[rows + k] = l;
             model->sign[k] = model->sign[rows + k] = a->rank[l] == 1 ? l + 1 : 0;
         }
-    if (model->info.output_noisy) return; /* no fibre: all rows are free */
     for (int k = 0; k < hidden; k++) {
         model->order[k] = k;
         model->order[hidden + k] = rows + k;

@@ -18,6 +18,10 @@ expect "steps that were found are printed" 3 'after 1 steps an average .* would 
     "$STAIR" threshold attention:layers=2,noise=0.1 --precision 3e-2 --patience 0.05
 grep -q '^weak' stdout || fail "the first step is there" "$(cat stdout)"
 pass "the first step is there"
+expect "a step is kept where sharpening it takes too long" 3 'raise --patience' \
+    "$STAIR" threshold attention:layers=1,noise=0.1 --steps 1 --precision 1e-2 --patience 0.02
+grep -q '^weak' stdout || fail "the coarse step is there" "$(cat stdout)"
+pass "the coarse step is there"
 expect "with samples given there is no limit" 0 '^weak' \
     "$STAIR" threshold attention:layers=1,noise=0.1 --steps 1 --samples 1024 --precision 0.2 --patience 1e-9
 

@@ -67,21 +67,6 @@ static void outputs_are_those_of_the_committee(void **state)
     }
 }
 
-static void gradient_is_the_derivative(void **state)
-{
-    channel_case c = channel_case_open(*state, 30);
-    double cotangent[64], gradient[64];
-    channel_case_draw(&c, 0.5, 6);
-    for (size_t i = 0; i < c.n; i++) {
-        double *z = c.z + i * c.size;
-        stair_rng_normals(8, STAIR_RNG_INIT, i, (int)c.labels, cotangent);
-        assert_int_equal(stair_model_gradient(c.context, c.model, z, cotangent, gradient), STAIR_OK);
-        for (size_t k = 0; k < c.size; k++)
-            assert_close(channel_case_slope(&c, z, k, cotangent), gradient[k], 1e-6);
-    }
-    channel_case_close(&c);
-}
-
 static void fibres_have_their_label(void **state)
 {
     channel_case c = channel_case_open(*state, 20);

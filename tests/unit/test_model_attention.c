@@ -42,26 +42,6 @@ static void forward_is_the_definition(void **state)
         }
 }
 
-static void gradient_is_the_derivative(void **state)
-{
-    const char *spec = *state;
-    channel_case c = channel_case_open(spec, 60);
-    double cotangent[64], gradient[64];
-    channel_case_draw(&c, 0.5, 6);
-    for (size_t i = 0; i < c.n; i++) {
-        double *z = c.z + i * c.size, size = 0, worst = 0;
-        stair_rng_normals(8, STAIR_RNG_INIT, i, (int)c.labels, cotangent);
-        assert_int_equal(stair_model_gradient(c.context, c.model, z, cotangent, gradient), STAIR_OK);
-        for (size_t k = 0; k < c.size; k++) {
-            worst = fmax(worst, fabs(channel_case_slope(&c, z, k, cotangent) - gradient[k]));
-            size = fmax(size, fabs(gradient[k]));
-        }
-        assert_close(worst, 0, 1e-6 * fmax(1, size));
-        assert_true(size > 1e-6);
-    }
-    channel_case_close(&c);
-}
-
 static void outputs_become_labels(void **state)
 {
     channel_case c = channel_case_open("attention:layers=1", 1);
