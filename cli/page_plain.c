@@ -64,7 +64,8 @@ static void write_rows(FILE *to, const json_t *table)
     json_array_foreach(columns, c, column)
     {
         if (json_object_get(column, "made")) continue;
-        fputs("<th scope='col'>", to);
+        const json_t *first = json_array_get(json_object_get(column, "values"), 0);
+        fputs(json_is_string(first) ? "<th scope='col' class='text'>" : "<th scope='col'>", to);
         page_html(to, json_string_value(json_object_get(column, "name")));
         fputs("</th>", to);
     }

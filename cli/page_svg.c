@@ -151,6 +151,12 @@ static void frame(const picture *p)
             HEIGHT - 10);
     page_html(p->to, json_string_value(json_object_get(p->plot, "x")));
     fputs("</text>", p->to);
+    const json_t *ys = json_object_get(p->plot, "y");
+    if (json_array_size(ys) != 1) return; /* several are in the legend */
+    fprintf(p->to, "<text class='name' transform='translate(14 %d) rotate(-90)' text-anchor='middle'>",
+            (TOP + HEIGHT - BOTTOM) / 2);
+    page_html(p->to, json_string_value(json_object_get(json_array_get(ys, 0), "column")));
+    fputs("</text>", p->to);
 }
 
 /* ---- series ------------------------------------------------------------------------------------- */
@@ -290,9 +296,11 @@ static void legend(const picture *p)
 {
     const json_t *ys = json_object_get(p->plot, "y"), *y;
     size_t k, groups = json_object_size(p->groups);
+    bool single = json_array_size(ys) == 1;
     fputs("<ul class='legend'>", p->to);
     json_array_foreach(ys, k, y)
     {
+        if (groups > 1 && single) break; /* it is the name of the axis */
         fprintf(p->to, "<li class='s%d'><i></i>", (int)k % COLOURS);
         page_html(p->to, json_string_value(json_object_get(y, "column")));
         fputs("</li>", p->to);
@@ -300,8 +308,8 @@ static void legend(const picture *p)
     if (groups > 1 && groups <= 12)
         for (void *at = json_object_iter(p->groups); at; at = json_object_iter_next(p->groups, at)) {
             int number = (int)json_integer_value(json_object_iter_value(at));
-            fprintf(p->to, "<li class='%s%d'><i class='d%d'></i>", json_array_size(ys) == 1 ? "s" : "n",
-                    number % COLOURS, number % DASHES);
+            fprintf(p->to, "<li class='%s%d'><i class='d%d'></i>", single ? "s" : "n", number % COLOURS,
+                    single ? 0 : number % DASHES);
             page_html(p->to, json_object_iter_key(at));
             fputs("</li>", p->to);
         }
@@ -312,6 +320,7 @@ static void draw(picture *p, point *points)
 {
     const json_t *ys = json_object_get(p->plot, "y"), *y;
     size_t k;
+    bool single = json_array_size(ys) == 1;
     find_ranges(p, points);
     frame(p);
     for (void *at = json_object_iter(p->groups); at; at = json_object_iter_next(p->groups, at)) {
@@ -322,7 +331,7 @@ static void draw(picture *p, point *points)
             snprintf(label, sizeof label, "%.200s%s%s", json_string_value(json_object_get(y, "column")),
                      *json_object_iter_key(at) ? ", " : "", json_object_iter_key(at));
             size_t n = collect(p, y, group, points);
-            series(p, label, points, n, json_array_size(ys) == 1 ? group : (int)k, group);
+            series(p, label, points, n, single ? group : (int)k, single ? 0 : group);
         }
     }
     fputs("</svg>", p->to);

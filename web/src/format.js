@@ -18,8 +18,17 @@ function decimalsOf(error) {
 export function withError(value, error) {
   if (!(error > 0)) return short(value, 8);
   const decimals = decimalsOf(error);
-  if (decimals > 12 || Math.abs(value) >= 1e7) return `${short(value, 10)} ± ${short(error, 2)}`;
+  if (decimals > (Math.abs(value) < 1e-3 ? 8 : 12) || Math.abs(value) >= 1e7) return inPowers(value, error);
   return `${value.toFixed(decimals)} ± ${error.toFixed(decimals)}`;
+}
+
+/** (2.3 ± 4.8)e-10 */
+function inPowers(value, error) {
+  const power = Math.floor(Math.log10(Math.max(Math.abs(value), error)));
+  const unit = 10 ** power;
+  const decimals = Math.min(15, decimalsOf(error / unit));
+  const both = `${(value / unit).toFixed(decimals)} ± ${(error / unit).toFixed(decimals)}`;
+  return power ? `(${both})e${power}` : both;
 }
 
 /** What a cell of a table shows. */

@@ -27,11 +27,16 @@ function commandLine(line) {
   return element('div.line', {}, element('pre', { tabindex: '0' }, element('code', {}, line)), button);
 }
 
+/** A text that may be broken behind its commas. */
+function breakable(text) {
+  return text.split(/(?<=,)/).flatMap((part, k) => (k ? [element('wbr'), part] : [part]));
+}
+
 function facts(file) {
   const seed = file.options && file.options.seed;
   const known = [['command', file.command], ['model', file.model], ['seed', seed], ['stair', file.stair]];
   return element('dl.facts', {}, ...known.filter(([, value]) => value != null).map(([name, value]) =>
-    element('div', {}, element('dt', {}, name), element('dd', {}, String(value)))));
+    element('div', {}, element('dt', {}, name), element('dd', {}, ...breakable(String(value))))));
 }
 
 function options(given) {

@@ -4,6 +4,7 @@ import { Plot } from './plot.js';
 import { MOST_SERIES, columnOf, errorOf, isNumeric } from './series.js';
 
 const plots = [];
+window.stairPlots = plots; // for the console, and for tests
 export const redrawAll = () => plots.forEach((plot) => plot.draw());
 
 /** planned: a plot as the page's data has it */
@@ -30,11 +31,11 @@ export function panel(table, planned) {
     how();
   };
   const tools = element('div.tools', {},
+    element('button.reset', { type: 'button', onclick: () => plot.reset(), title: 'Escape, or a double click' }, 'whole'),
     toggle('log x', choice.logX, change('logX'), { title: 'Logarithmic axis x' }),
     toggle('log y', choice.logY, change('logY'), { title: 'Logarithmic axis y' }),
     toggle('lines', choice.lines, change('lines', () => plot.draw())),
-    toggle('errors', choice.bars, change('bars', () => plot.draw()), { title: 'Error bars' }),
-    element('button.reset', { type: 'button', onclick: () => plot.reset(), title: 'Escape, or a double click' }, 'whole'));
+    toggle('errors', choice.bars, change('bars', () => plot.draw()), { title: 'Error bars' }));
   fillLegend(legend, plot);
   return element('figure', {},
     element('figcaption', {}, element('span', {}, planned.title), tools),

@@ -76,6 +76,7 @@ export class Plot {
       labelFont: '12px system-ui, sans-serif',
     };
     const { labels } = this.made;
+    const single = this.choice.y.length === 1 && this.choice.group.length ? this.choice.y[0].column : null;
     return {
       width,
       height: HEIGHT,
@@ -93,9 +94,9 @@ export class Plot {
           labelSize: 22,
           size: 34,
           space: labels ? 24 : 60,
-          ...(labels ? { splits: () => labels.map((_, i) => i), values: () => this.words(labels) } : numbers),
+          ...(labels ? { splits: () => labels.map((_, i) => i), values: () => this.words(labels) } : ticks(this.choice.logX)),
         },
-        { ...axis, size: 64, ...numbers },
+        { ...axis, size: 64, ...(single ? { label: single, labelSize: 22 } : {}), ...ticks(this.choice.logY) },
       ],
       series: [{}, ...this.made.series.map((s) => this.seriesOptions(s))],
       hooks: {
@@ -108,7 +109,7 @@ export class Plot {
 
   /** Words under an axis, cut to the room there is. */
   words(labels) {
-    const room = Math.floor(this.plot ? this.plot.over.clientWidth / labels.length / 7 : 10);
+    const room = Math.floor((this.host.clientWidth - 80) / labels.length / 7);
     return labels.map((word) => (room < 3 ? '' : word.length > room ? `${word.slice(0, room - 1)}…` : word));
   }
 
@@ -117,7 +118,7 @@ export class Plot {
       label: s.label,
       show: !this.hidden.has(s.label),
       stroke: colour(`--s${s.colour % COLOURS}`),
-      width: this.choice.lines ? 1.75 : 0,
+      width: this.choice.lines ? 2 : 0, // even: uPlot shifts odd widths by half a pixel
       dash: DASHES[s.dash % DASHES.length],
       spanGaps: true,
       points: { show: false },
@@ -383,8 +384,29 @@ export class Plot {
   }
 }
 
-/** Ticks of an axis of numbers. */
-const numbers = { values: (u, splits) => splits.map((v) => (v == null ? '' : short(v, 6))) };
+/** Places and labels of the ticks of an axis of numbers. */
+function ticks(log) {
+  const labels = { values: (u, splits) => splits.map((v) => (v == null ? '' : short(v, 6))) };
+  if (!log) return labels;
+  return { ...labels, splits: (u, axis, low, high) => logTicks(low, high), filter: (u, splits) => splits };
+}
+
+/** Powers of ten, six or so; on a short axis also 2 and 5 times those, on a very short one even steps. */
+function logTicks(low, high) {
+  const first = Math.floor(Math.log10(low));
+  const last = Math.ceil(Math.log10(high));
+  const by = Math.ceil((last - first) / 7);
+  const found = [];
+  for (let k = Math.ceil(first / by) * by; k <= last; k += by) {
+    for (const digit of last - first <= 3 ? [1, 2, 5] : [1]) found.push(Number(`${digit}e${k}`));
+  }
+  const inside = found.filter((v) => v >= low && v <= high);
+  if (inside.length > 2) return inside;
+  const step = 10 ** Math.floor(Math.log10((high - low) / 2));
+  const even = [];
+  for (let k = Math.ceil(low / step); k * step <= high; k++) even.push(k * step);
+  return even.filter((_, k) => k % Math.ceil(even.length / 7) === 0);
+}
 
 /** The first point that is not left of x. */
 function lowerBound(points, x) {

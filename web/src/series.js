@@ -47,13 +47,13 @@ function groupsOf(table, names) {
 }
 
 /** Points of one series in the order of x; what the axes cannot show is left out. */
-function pointsOf(rows, xs, ys, errors, choice) {
+function pointsOf(rows, xs, ys, errors, choice, words) {
   const points = [];
   for (const row of rows) {
     const x = xs[row];
     const y = ys[row];
     if (typeof x !== 'number' || typeof y !== 'number') continue;
-    if ((choice.logX && x <= 0) || (choice.logY && y <= 0)) continue;
+    if ((choice.logX && x <= 0 && !words) || (choice.logY && y <= 0)) continue;
     const error = errors && typeof errors[row] === 'number' ? Math.abs(errors[row]) : 0;
     points.push({ x, y, error, row });
   }
@@ -88,7 +88,7 @@ function align(series) {
   return xs;
 }
 
-function ranges(series, choice) {
+function ranges(series, choice, words) {
   const x = [Infinity, -Infinity];
   const y = [Infinity, -Infinity];
   for (const { points } of series) {
@@ -100,7 +100,7 @@ function ranges(series, choice) {
       y[0] = Math.min(y[0], choice.logY && low <= 0 ? p.y : low);
     }
   }
-  return { x: pad(x, choice.logX, 0.015), y: pad(y, choice.logY, 0.05) };
+  return { x: pad(x, choice.logX && !words, words ? 0.06 : 0.015), y: pad(y, choice.logY, 0.05) };
 }
 
 /** Room around data, and a width where there is none. */
@@ -123,7 +123,8 @@ export function makeSeries(table, choice) {
   let number = 0;
   for (const [label, rows] of groups) {
     choice.y.forEach((y, k) => {
-      const points = pointsOf(rows, numbers, columnOf(table, y.column), y.error && columnOf(table, y.error), choice);
+      const errors = y.error && columnOf(table, y.error);
+      const points = pointsOf(rows, numbers, columnOf(table, y.column), errors, choice, labels !== null);
       if (!points.length) return;
       if (series.length === MOST_SERIES) {
         left++;
@@ -140,5 +141,5 @@ export function makeSeries(table, choice) {
     number++;
   }
   const xs = align(series);
-  return { xs, labels, series, left, ranges: ranges(series, choice) };
+  return { xs, labels, series, left, ranges: ranges(series, choice, labels !== null) };
 }

@@ -10,15 +10,27 @@ const WIDEST = 34; // characters of a column; longer texts are cut, and whole in
 const tables = [];
 export const printAll = (on) => tables.forEach((table) => table.print(on));
 
-/** Columns with their errors beside them: X_error belongs to X. */
+/** Name of a column: name of that of its errors.  X_error belongs to X; plots know others. */
+function errorNames(table) {
+  const names = new Map();
+  for (const { name } of table.columns) {
+    if (table.columns.some((other) => other.name === `${name}_error`)) names.set(name, `${name}_error`);
+  }
+  for (const plot of table.plots) {
+    for (const { column, error } of plot.y) if (error) names.set(column, error);
+  }
+  return names;
+}
+
+/** Columns with their errors beside them. */
 function paired(table) {
-  const shown = table.columns.filter((column) => !column.made);
-  const names = new Set(shown.map((column) => column.name));
-  return shown
-    .filter(({ name }) => !(name.endsWith('_error') && names.has(name.slice(0, -6))))
-    .map((column) => {
-      const error = shown.find(({ name }) => name === `${column.name}_error`);
-      return { name: column.name, values: column.values, errors: error ? error.values : null };
+  const errors = errorNames(table);
+  const hidden = new Set(errors.values());
+  return table.columns
+    .filter(({ name, made }) => !made && !hidden.has(name))
+    .map(({ name, values }) => {
+      const error = table.columns.find((column) => column.name === errors.get(name));
+      return { name, values, errors: error ? error.values : null };
     });
 }
 
