@@ -309,7 +309,7 @@ static void legend(const picture *p)
         for (void *at = json_object_iter(p->groups); at; at = json_object_iter_next(p->groups, at)) {
             int number = (int)json_integer_value(json_object_iter_value(at));
             fprintf(p->to, "<li class='%s%d'><i class='d%d'></i>", single ? "s" : "n", number % COLOURS,
-                    single ? 0 : number % DASHES);
+                    number % DASHES);
             page_html(p->to, json_object_iter_key(at));
             fputs("</li>", p->to);
         }
@@ -331,7 +331,7 @@ static void draw(picture *p, point *points)
             snprintf(label, sizeof label, "%.200s%s%s", json_string_value(json_object_get(y, "column")),
                      *json_object_iter_key(at) ? ", " : "", json_object_iter_key(at));
             size_t n = collect(p, y, group, points);
-            series(p, label, points, n, single ? group : (int)k, single ? 0 : group);
+            series(p, label, points, n, single ? group : (int)k, group);
         }
     }
     fputs("</svg>", p->to);

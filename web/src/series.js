@@ -135,7 +135,7 @@ export function makeSeries(table, choice) {
         column: y.column,
         points,
         colour: choice.y.length > 1 ? k : number,
-        dash: groups.size > 1 && choice.y.length > 1 ? number : 0,
+        dash: groups.size > 1 ? number : 0,
       });
     });
     number++;
