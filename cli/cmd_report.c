@@ -35,8 +35,8 @@ static stair_status write_page(cli_request *request, json_t *files)
 {
     stair_atomic_file out;
     page_content made = {.title = request->options.title ? request->options.title : "Results of stair",
-                 .files = files,
-                 .plain = request->options.plain || page_script_size == 0};
+                         .files = files,
+                         .plain = request->options.plain || page_script_size == 0};
     STAIR_TRY(stair_atomic_open(request->context, request->options.out, request->options.force, &out));
     stair_status status = page_write(request->context, out.file, &made);
     if (status != STAIR_OK) {
