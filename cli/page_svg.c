@@ -300,7 +300,7 @@ static void legend(const picture *p)
     fputs("<ul class='legend'>", p->to);
     json_array_foreach(ys, k, y)
     {
-        if (groups > 1 && single) break; /* it is the name of the axis */
+        if (single) break; /* it is the name of the axis */
         fprintf(p->to, "<li class='s%d'><i></i>", (int)k % COLOURS);
         page_html(p->to, json_string_value(json_object_get(y, "column")));
         fputs("</li>", p->to);

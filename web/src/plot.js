@@ -76,7 +76,7 @@ export class Plot {
       labelFont: '12px system-ui, sans-serif',
     };
     const { labels } = this.made;
-    const single = this.choice.y.length === 1 && this.choice.group.length ? this.choice.y[0].column : null;
+    const single = this.choice.y.length === 1 ? this.choice.y[0].column : null;
     return {
       width,
       height: HEIGHT,
