@@ -180,9 +180,9 @@ plant 'angles left out, and what they add up to'   src/channel/ignorance.c 's|f-
 plant 'a tube around h that forgets its mixing'    src/model/attention_hot.c '/^void STAIR_HOT(stair_attention_tube)/,/^}/s|for (int k = 0; k < p; k++) density \*= inverse;||' 'test_channel_rules tubes*'
 plant 'data that end their own element'           cli/page_write.c "s|if (text\[i\] == '<')|if (text[i] == 1)|" 'test_page text_stays_text'
 plant 'markup in a title'                         cli/page_write.c 's|fputs("&lt;", to)|fputs("<", to)|' 'test_page text_stays_text'
-plant 'a command line that is not quoted'         cli/page_line.c 's|\*text && strspn(text, safe) == strlen(text)|*text|' 'test_page lines_can*'
+plant 'a command line that is not quoted'         cli/page_line.c 's|strspn(text, safe) == strlen(text)|strspn(text, safe) > 0|' 'test_page lines_can*'
 plant 'error bars of nothing'                     cli/page_plots.c 's|"%s_error", name|"%s_spread", name|' 'test_page plots_follow*'
-plant 'pages without a limit'                     cli/page_table.c 's|if (cells > \*table->room_left) return too_large(table);|if (cells > *table->room_left) return STAIR_OK;|' 'test_page pages_have*'
+plant 'pages without a limit'                     cli/page_table.c 's|if (cells > \*table->room_left) return|if (cells > *table->room_left + 1000) return|' 'test_page pages_have*'
 
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]
