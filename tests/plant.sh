@@ -180,6 +180,11 @@ plant 'a readout integrated out without its noise' src/model/marginal_hot.c 's|l
 plant 'a covariance about a mean that vanishes'   src/channel/ignorance.c 's|out->dg\[k \* size + l\] += out->g|out->dg[k * size + l] += 0 * out->g|' 'test_channel_rules ignorance*'
 plant 'angles left out, and what they add up to'   src/channel/ignorance.c 's|f->log_angles += log|f->log_angles += 0 * log|' 'test_channel_rules ignorance*'
 plant 'a tube around h that forgets its mixing'    src/model/attention_hot.c '/^void STAIR_HOT(stair_attention_tube)/,/^}/s|for (int k = 0; k < p; k++) density \*= inverse;||' 'test_channel_rules tubes*'
+plant 'data that end their own element'           cli/page_write.c "s|if (text\[i\] == '<')|if (text[i] == 1)|" 'test_page text_stays_text'
+plant 'markup in a title'                         cli/page_write.c 's|fputs("&lt;", to)|fputs("<", to)|' 'test_page text_stays_text'
+plant 'a command line that is not quoted'         cli/page_line.c 's|strspn(text, safe) == strlen(text)|strspn(text, safe) > 0|' 'test_page lines_can*'
+plant 'error bars of nothing'                     cli/page_plots.c 's|"%s_error", name|"%s_spread", name|' 'test_page plots_follow*'
+plant 'pages without a limit'                     cli/page_table.c 's|if (cells > \*table->room_left) return|if (cells > *table->room_left + 1000) return|' 'test_page pages_have*'
 
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]
