@@ -6,22 +6,24 @@
 
 static const struct {
     const char *font;
-    double dots; /* of the PNG, an inch */
-} tuning = {.font = "CMU Serif", .dots = 300};
+    double dots;  /* of the PNG, an inch */
+    double cairo; /* points of a font to what the terminals of cairo call points: they draw at 96 an inch */
+    double thick; /* lines of the PDF terminal are half as wide as they say */
+} tuning = {.font = "CMU Serif", .dots = 300, .cairo = 0.75, .thick = 2};
 
 static void write_terminal(const figure_measure *m, int pass, FILE *file)
 {
     double svg = 96.0 / 72, png = tuning.dots / 72;
     if (pass == 0)
-        fprintf(file, "set terminal pdfcairo enhanced size %gin,%gin font '%s,%g' linewidth 1 fontscale 1\n",
-                m->width, m->height, tuning.font, m->font);
+        fprintf(file, "set terminal pdfcairo enhanced size %gin,%gin font '%s,%g' linewidth %g fontscale 1\n",
+                m->width, m->height, tuning.font, m->font * tuning.cairo, tuning.thick);
     else if (pass == 1)
         fprintf(file, "set terminal svg enhanced size %g,%g font '%s,%g' linewidth %g background 'white'\n",
                 floor(m->width * 96), floor(m->height * 96), tuning.font, m->font * svg, svg);
     else
         fprintf(file, "set terminal pngcairo enhanced size %g,%g font '%s,%g' linewidth %g pointscale %g\n",
-                floor(m->width * tuning.dots), floor(m->height * tuning.dots), tuning.font, m->font * png,
-                png, png);
+                floor(m->width * tuning.dots), floor(m->height * tuning.dots), tuning.font,
+                m->font * tuning.cairo * png, png, png);
     fprintf(file, "set output 'plot.%s'\n", pass == 0 ? "pdf" : pass == 1 ? "svg" : "png");
 }
 
@@ -66,7 +68,12 @@ static void write_labels(const figure_plot *p, FILE *file)
                     "set arrow from first %.9g, graph 0 to first %.9g, graph 1 nohead back linewidth 0.7 "
                     "dashtype 3 linecolor rgb '#555555'\n",
                     l->x, l->x);
-        if (*text)
+        if (*text && l->line) /* along the line, on the side that is asked for */
+            fprintf(file,
+                    "set label \"{/*0.9 %s}\" at first %.9g, graph %.9g center rotate by 90 offset character "
+                    "%g, 0 front textcolor rgb '#333333'\n",
+                    text, l->x, l->height, l->right ? 1.0 : -1.0);
+        else if (*text)
             fprintf(file, "set label \"%s\" at first %.9g, graph %.9g %s front textcolor rgb '#333333'\n",
                     text, l->x, l->height, l->centre ? "center" : "left offset character 0.4, 0");
     }
@@ -84,10 +91,12 @@ static void write_curve(const figure_plot *p, const figure_measure *m, int k, FI
         fprintf(file, "using 1:2 with lines linewidth %g linecolor rgb '#%s'", m->line, colour);
         break;
     case FIGURE_DASHED:
-        fprintf(file, "using 1:2 with lines linewidth %g dashtype 2 linecolor rgb '#%s'", m->line, colour);
+        fprintf(file, "using 1:2 with lines linewidth %g dashtype (9,5) linecolor rgb '#%s'", m->line,
+                colour);
         break;
     case FIGURE_DOTTED:
-        fprintf(file, "using 1:2 with lines linewidth %g dashtype 3 linecolor rgb '#%s'", m->line, colour);
+        fprintf(file, "using 1:2 with lines linewidth %g dashtype (2,4) linecolor rgb '#%s'", m->line,
+                colour);
         break;
     case FIGURE_THIN:
         fprintf(file, "using 1:2 with lines linewidth %g linecolor rgb '#90%s'", 0.5 * m->line, colour);
@@ -119,15 +128,19 @@ static void write_curve(const figure_plot *p, const figure_measure *m, int k, FI
 
 void figure_gnuplot_write(const figure_plot *p, const figure_measure *m, FILE *file)
 {
+    int titles = 0;
+    for (int k = 0; k < p->curves; k++) titles += p->curve[k].title[0] != 0;
     fprintf(file, "set encoding utf8\nset tics nomirror out scale 0.5\nset border 3 linewidth 0.7\n"
-                  "set bars 0.4\n");
+                  "set bars 0.4\nset format '%%g'\n");
     write_axis('x', p->x, p->log_x, p->x_label, file);
     write_axis('y', p->y, p->log_y, p->y_label, file);
+    if (p->x_step > 0) fprintf(file, "set xtics %g\n", p->x_step);
     if (p->key_columns)
-        fprintf(file,
-                "set key outside top center horizontal maxcols %d samplen 1.6 spacing 1.05 width -0.5 "
-                "Left reverse\n",
-                p->key_columns);
+        fprintf(
+            file,
+            "set key outside top center horizontal maxcols %d maxrows %d samplen 1.8 spacing 1.1 width -1 "
+            "Left reverse\n",
+            p->key_columns, (titles + p->key_columns - 1) / p->key_columns);
     else
         fputs("unset key\n", file);
     write_ranges(p, file);

@@ -10,7 +10,7 @@ static const struct {
 } signs[] = {
     {"\\alpha", "α"},  {"\\beta", "β"}, {"\\eta", "η"}, {"\\lambda", "λ"}, {"\\infty", "∞"},
     {"\\times", "×"},  {"\\leq", "≤"},  {"\\geq", "≥"}, {"\\pm", "±"},     {"\\star", "*"},
-    {"\\mathcal", ""}, {"\\,", " "},    {"\\%", "%"},   {"\\to", "→"},     {"\\ell", "l"},
+    {"\\mathcal", ""}, {"\\,", " "},    {"\\%", "%"},   {"\\to", "→"},     {"\\ell", "{/:Italic l}"},
 };
 
 typedef struct {

@@ -18,6 +18,7 @@ static void write_axis(const figure_plot *p, const figure_measure *m, FILE *file
     fprintf(file, "  xlabel={%s}, ylabel={%s},\n", p->x_label, p->y_label);
     write_limits('x', p->x, file);
     write_limits('y', p->y, file);
+    if (p->x_step > 0) fprintf(file, "  xtick distance=%g,\n", p->x_step);
     if (p->log_x) fputs("  xmode=log,\n", file);
     if (p->log_y) fputs("  ymode=log,\n", file);
     fprintf(file,
@@ -51,10 +52,13 @@ static void write_labels(const figure_plot *p, FILE *file)
                     "({axis cs:%.9g,0} |- {rel axis cs:0,1});\n",
                     l->x, l->x);
         if (*l->text)
-            fprintf(
-                file,
-                "\\node[anchor=%s, font=\\scriptsize] at ({axis cs:%.9g,0} |- {rel axis cs:0,%.9g}) {%s};\n",
-                l->centre ? "center" : "west", l->x, l->height, l->text);
+            fprintf(file,
+                    "\\node[anchor=%s, font=\\scriptsize%s] at ({axis cs:%.9g,0} |- {rel axis cs:0,%.9g}) "
+                    "{%s};\n",
+                    !l->line   ? l->centre ? "center" : "west"
+                    : l->right ? "north"
+                               : "south",
+                    l->line ? ", rotate=90" : "", l->x, l->height, l->text);
     }
 }
 

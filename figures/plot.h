@@ -52,10 +52,11 @@ typedef struct {
     int colour;
 } figure_range;
 
-/* A text at x, and at a height from 0 to 1 of the frame; with a vertical line where `line` is set. */
+/* A text at x, and at a height from 0 to 1 of the frame; with a vertical line where `line` is set, and then
+ * along it, left of it or right. */
 typedef struct {
     double x, height;
-    bool line, centre;
+    bool line, right, centre;
     char text[FIGURE_TEXT];
 } figure_label;
 
@@ -65,6 +66,7 @@ typedef struct {
     char x_label[FIGURE_TEXT], y_label[FIGURE_TEXT];
     double x[2], y[2]; /* NaN: as the data need it */
     bool log_x, log_y;
+    double x_step; /* from one tick to the next; 0: as it fits */
     int curves, ranges, labels;
     figure_curve curve[FIGURE_CURVES];
     figure_range range[16];

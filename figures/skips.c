@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double quick_skips[] = {0.01, 0.1, 0.25, 0.5, 0.75, 1, 1.5, 2, 3, 4};
-static const double full_skips[] = {0.01, 0.05, 0.1, 0.175, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875, 1, 1.25,
-                                    1.5,  1.75, 2,   2.25,  2.5,  2.75,  3,   3.25,  3.5,  3.75,  4};
+static const double quick_skips[] = {0.1, 0.25, 0.5, 0.75, 1, 1.5, 2, 3, 4};
+static const double full_skips[] = {0.1,  0.175, 0.25, 0.375, 0.5,  0.625, 0.75, 0.875, 1,    1.25, 1.5,
+                                    1.75, 2,     2.25, 2.5,   2.75, 3,     3.25, 3.5,   3.75, 4};
 static const struct {
     double quick, full; /* precision */
     double most;        /* alpha that is shown */
@@ -70,7 +70,7 @@ static void draw_axes(figure_plot *plot)
 {
     snprintf(plot->x_label, FIGURE_TEXT, "skip strength $c$");
     snprintf(plot->y_label, FIGURE_TEXT, "sample complexity $\\alpha$");
-    plot->x[0] = 0, plot->x[1] = 4;
+    plot->x[0] = 0.1, plot->x[1] = 4;
     plot->y[0] = 0, plot->y[1] = tuning.most;
 }
 
@@ -130,7 +130,7 @@ static stair_status draw_areas(figure_job *job, figure_plot *plot)
         figure_plot_label(plot, 2, names[k].height, false, names[k].text);
         plot->label[plot->labels - 1].centre = true;
     }
-    plot->key_columns = 3;
+    plot->key_columns = 0;
     return STAIR_OK;
 }
 
