@@ -16,9 +16,9 @@ static const struct {
     int points;         /* of the lines, for a factor of 10 */
     double precision[2];
 } tuning = {.dim = 250,
-            .batches = 30000,
-            .quick_seeds = 3,
-            .seeds = 8,
+            .batches = 15000,
+            .quick_seeds = 6,
+            .seeds = 16,
             .least = 0.1,
             .most = 20,
             .points = 24,

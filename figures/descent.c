@@ -18,12 +18,19 @@ static void columns(const figure_job *job, char *names, size_t size)
     snprintf(names + used, size - used, " train train_error test test_error");
 }
 
-static int parts(const figure_job *job)
+static int runs_of(const figure_job *job)
 {
-    return (job->quick ? tuning.quick_seeds : tuning.seeds) + 1; /* the last one: means */
+    return job->quick ? tuning.quick_seeds : tuning.seeds;
 }
 
-static stair_status add_run(figure_job *job, int part, const stair_sgd_run *run)
+/* A run goes on one thread: all at once. */
+static int parts(const figure_job *job)
+{
+    (void)job;
+    return 1;
+}
+
+static stair_status add_run(figure_job *job, int number, const stair_sgd_run *run)
 {
     for (int i = 0; i < run->count; i++) {
         const stair_sgd_record *h = &run->history[i];
@@ -33,7 +40,7 @@ static stair_status add_run(figure_job *job, int part, const stair_sgd_run *run)
         for (int k = 0; k < job->info.row_layers; k++) row[n++] = h->cosine[k], row[n++] = NAN;
         row[n++] = h->train, row[n++] = NAN;
         row[n++] = h->test, row[n++] = NAN;
-        STAIR_TRY(figure_table_add(job->context, job->table, figure_run_name(part), row));
+        STAIR_TRY(figure_table_add(job->context, job->table, figure_run_name(number), row));
     }
     return STAIR_OK;
 }
@@ -42,18 +49,21 @@ static stair_status compute(figure_job *job, int part)
 {
     stair_sgd_options how = stair_sgd_defaults();
     stair_sgd_result *result;
-    if (part + 1 == parts(job)) return figure_add_means(job, part);
-    how.seed = job->request->how.seed + (uint64_t)part;
+    (void)part;
+    how.seeds = runs_of(job);
+    how.seed = job->request->how.seed;
     how.points = tuning.records;
     STAIR_TRY(stair_sgd(job->context, job->model, &how, &result));
-    stair_status status = add_run(job, part, &result->run[0]);
+    stair_status status = STAIR_OK;
+    for (int r = 0; r < result->runs && status == STAIR_OK; r++) status = add_run(job, r, &result->run[r]);
+    if (status == STAIR_OK) status = figure_add_means(job, result->runs);
     stair_sgd_result_destroy(&result);
     return status;
 }
 
 static stair_status draw(figure_job *job, figure_plot *plot)
 {
-    int layers = job->info.row_layers, runs = parts(job) - 1;
+    int layers = job->info.row_layers, runs = runs_of(job);
     snprintf(plot->x_label, FIGURE_TEXT, "epoch of SGD");
     snprintf(plot->y_label, FIGURE_TEXT, "cosine $\\mathcal{C}_{\\ell}$, prediction error");
     plot->log_x = true;

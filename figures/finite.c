@@ -20,7 +20,7 @@ static const struct {
 } tuning = {.from = 0.08,
             .step = 0.04,
             .alphas = 7,
-            .quick_seeds = {16, 0, 12, 0, 0, 4},
+            .quick_seeds = {32, 0, 16, 0, 0, 4},
             .seeds = {64, 48, 32, 24, 16, 12},
             .iterations = 200,
             .start = 0.5,
@@ -112,7 +112,7 @@ static stair_status draw(figure_job *job, figure_plot *plot)
         figure_plot_curve(plot, FIGURE_POINTS, colours[d], series[d], "alpha", "Q11", "Q11_error", title)
             ->shape = d;
     }
-    plot->key_columns = 4;
+    plot->key_columns = 3;
     return STAIR_OK;
 }
 

@@ -72,7 +72,7 @@ static void write_labels(const figure_plot *p, FILE *file)
             fprintf(file,
                     "set label \"{/*0.9 %s}\" at first %.9g, graph %.9g center rotate by 90 offset character "
                     "%g, 0 front textcolor rgb '#333333'\n",
-                    text, l->x, l->height, l->right ? 1.0 : -1.0);
+                    text, l->x, l->height, l->right ? 1.1 : -1.3);
         else if (*text)
             fprintf(file, "set label \"%s\" at first %.9g, graph %.9g %s front textcolor rgb '#333333'\n",
                     text, l->x, l->height, l->centre ? "center" : "left offset character 0.4, 0");
@@ -108,9 +108,13 @@ static void write_curve(const figure_plot *p, const figure_measure *m, int k, FI
     case FIGURE_AREA:
         fprintf(file, "using 1:2:3 with filledcurves fillcolor rgb '#%s' fillstyle solid 1 noborder", tint);
         break;
-    case FIGURE_POINTS:
-        fprintf(file,
-                "using 1:2:3:4 with yerrorbars pointtype %d pointsize %g linewidth %g linecolor rgb '#%s'",
+    case FIGURE_POINTS: /* bars apart: gnuplot's own put a white disc behind every point */
+        if (*c->error)
+            fprintf(file,
+                    "using 1:3:(0):($4-$3) with vectors nohead linewidth %g linecolor rgb '#%s' notitle, \\\n"
+                    "  'curve%d.dat' ",
+                    0.6 * m->line, colour, k);
+        fprintf(file, "using 1:2 with points pointtype %d pointsize %g linewidth %g linecolor rgb '#%s'",
                 shapes[c->shape % 6], m->point, 0.6 * m->line, colour);
         break;
     case FIGURE_DOTS:
@@ -131,14 +135,14 @@ void figure_gnuplot_write(const figure_plot *p, const figure_measure *m, FILE *f
     int titles = 0;
     for (int k = 0; k < p->curves; k++) titles += p->curve[k].title[0] != 0;
     fprintf(file, "set encoding utf8\nset tics nomirror out scale 0.5\nset border 3 linewidth 0.7\n"
-                  "set bars 0.4\nset format '%%g'\n");
+                  "set format '%%g'\n");
     write_axis('x', p->x, p->log_x, p->x_label, file);
     write_axis('y', p->y, p->log_y, p->y_label, file);
     if (p->x_step > 0) fprintf(file, "set xtics %g\n", p->x_step);
     if (p->key_columns)
         fprintf(
             file,
-            "set key outside top center horizontal maxcols %d maxrows %d samplen 1.8 spacing 1.1 width -1 "
+            "set key outside top center horizontal maxcols %d maxrows %d samplen 1.8 spacing 1.1 width 0.7 "
             "Left reverse\n",
             p->key_columns, (titles + p->key_columns - 1) / p->key_columns);
     else

@@ -8,17 +8,18 @@
 #include <math.h>
 #include <string.h>
 
-static const double alphas[] = {0.9, 1.05, 1.2}; /* below, in and above */
+static const double alphas[] = {0.9, 1.1, 1.2}; /* below, in and above */
 static const char *const series[] = {"below", "hard", "above"};
 static const struct {
     int quick, full; /* points */
+    double least;    /* logarithm of the smallest 1 - q */
     double precision[2];
-} tuning = {.quick = 40, .full = 80, .precision = {1e-3, 3e-4}};
+} tuning = {.quick = 40, .full = 80, .least = -5, .precision = {1e-3, 3e-4}};
 
 static void columns(const figure_job *job, char *names, size_t size)
 {
     (void)job;
-    snprintf(names, size, "alpha q S S_error");
+    snprintf(names, size, "alpha q v S S_error");
 }
 
 static int parts(const figure_job *job)
@@ -38,7 +39,8 @@ static stair_status mark_phase(figure_job *job, const stair_asymptotics_options 
     STAIR_TRY(stair_entropy_at(job->context, job->model, how, alphas[part], &q[2], &s, &error));
     char name[FIGURE_NAME];
     snprintf(name, sizeof name, "amp-%s", series[part]);
-    return figure_table_add(job->context, job->table, name, (double[]){alphas[part], q[2], s, error});
+    return figure_table_add(job->context, job->table, name,
+                            (double[]){alphas[part], q[2], 1 - q[2], s, error});
 }
 
 static stair_status compute(figure_job *job, int part)
@@ -46,11 +48,11 @@ static stair_status compute(figure_job *job, int part)
     stair_asymptotics_options how = figure_how(job, tuning.precision[0], tuning.precision[1]);
     int points = job->quick ? tuning.quick : tuning.full;
     STAIR_TRY(mark_phase(job, &how, part));
-    for (int i = 0; i < points; i++) {
-        double q = figure_grid(0, 1.0 / points, i), s = 0, error = 0;
+    for (int i = 0; i <= points; i++) {
+        double v = pow(10, tuning.least * i / points), q = 1 - v, s = 0, error = 0;
         if (i) STAIR_TRY(stair_entropy_at(job->context, job->model, &how, alphas[part], &q, &s, &error));
-        STAIR_TRY(
-            figure_table_add(job->context, job->table, series[part], (double[]){alphas[part], q, s, error}));
+        STAIR_TRY(figure_table_add(job->context, job->table, series[part],
+                                   (double[]){alphas[part], q, v, s, error}));
     }
     return STAIR_OK;
 }
@@ -67,23 +69,24 @@ static stair_status draw(figure_job *job, figure_plot *plot)
     static const int colours[] = {FIGURE_BLUE, FIGURE_VERMILLION, FIGURE_GREEN};
     static const char *const dots[] = {"amp-below", "amp-hard"};
     double amp = mark_of(job->table, "amp", "hard"), bayes = mark_of(job->table, "bayes", "hard");
-    snprintf(plot->x_label, FIGURE_TEXT, "overlap $q$");
+    snprintf(plot->x_label, FIGURE_TEXT, "$1 - q$ (from nothing to everything known)");
     snprintf(plot->y_label, FIGURE_TEXT, "free entropy $S(q) - S(0)$");
-    plot->x[0] = 0, plot->x[1] = 1;
-    plot->y[0] = -0.02, plot->y[1] = 0.06;
+    plot->log_x = true;
+    plot->x[0] = 1, plot->x[1] = pow(10, tuning.least);
+    plot->y[0] = -0.1, plot->y[1] = 0.3;
     if (isfinite(amp) && bayes > amp) {
-        figure_plot_range(plot, amp, bayes, FIGURE_VERMILLION);
-        figure_plot_label(plot, 0.5 * (amp + bayes), 0.06, false, "hard, $\\alpha = 1.05$");
+        figure_plot_range(plot, 1 - amp, plot->x[1], FIGURE_VERMILLION);
+        figure_plot_label(plot, sqrt((1 - amp) * plot->x[1]), 0.06, false, "hard phase");
         plot->label[plot->labels - 1].centre = true;
     }
     for (int k = 0; k < 3; k++) {
         char title[FIGURE_TEXT];
         snprintf(title, sizeof title, "$\\alpha = %g$", alphas[k]);
-        figure_plot_curve(plot, FIGURE_BAND, colours[k], series[k], "q", "S", "S_error", "");
-        figure_plot_curve(plot, FIGURE_LINE, colours[k], series[k], "q", "S", "", title);
+        figure_plot_curve(plot, FIGURE_BAND, colours[k], series[k], "v", "S", "S_error", "");
+        figure_plot_curve(plot, FIGURE_LINE, colours[k], series[k], "v", "S", "", title);
     }
     for (int k = 0; k < 2; k++)
-        figure_plot_curve(plot, FIGURE_DOTS, FIGURE_BLACK, dots[k], "q", "S", "",
+        figure_plot_curve(plot, FIGURE_DOTS, FIGURE_BLACK, dots[k], "v", "S", "",
                           k ? "" : "message passing ends");
     plot->key_columns = 4;
     return STAIR_OK;

@@ -394,10 +394,9 @@ stair_status figures_make(const figure_request *request, const char *name, figur
     remove_folders(&run);
     free(run.gnuplot);
     if (status == STAIR_OK && run.missed > 0)
-        return stair_fail(
-            request->context, STAIR_NOT_CONVERGED,
-            "drawn, but an overlap has an error of %.2g, above --precision; set --samples, or a "
-            "larger --precision",
-            run.missed);
+        return stair_fail(request->context, STAIR_NOT_CONVERGED,
+                          "drawn, but a number has an error of %.2g, above --precision; set --samples, or a "
+                          "larger --precision",
+                          run.missed);
     return status;
 }

@@ -12,22 +12,23 @@
 #include <string.h>
 
 static const struct {
-    int dim, iterations;                   /* of message passing, as in the paper */
-    int quick_seeds, seeds;                /* runs */
-    int alphas;                            /* where it is run */
-    int quick_points, points;              /* of the grid of state evolution */
-    double near[6];                        /* points more, behind each step */
+    int dim, iterations;    /* of message passing, as in the paper */
+    int quick_seeds, seeds; /* runs */
+    int alphas;             /* where it is run */
+    int points_2[2],
+        points_3[2]; /* of the grid of state evolution, quick and full, of two rows and of more */
+    double near[6];  /* points more, behind each step */
     double precision_2[2], precision_3[2]; /* quick and full, of two rows and of more */
 } tuning = {.dim = 1000,
             .iterations = 100,
             .quick_seeds = 4,
             .seeds = 16,
             .alphas = 15,
-            .quick_points = 30,
-            .points = 60,
+            .points_2 = {50, 100},
+            .points_3 = {30, 60},
             .near = {0, 0.003, 0.01, 0.02, 0.035, 0.06},
             .precision_2 = {5e-3, 1.5e-3},
-            .precision_3 = {3e-2, 5e-3}};
+            .precision_3 = {5e-2, 5e-3}};
 
 static bool with_runs(const figure_job *job)
 {
@@ -80,7 +81,8 @@ static int by_value(const void *a, const void *b)
 /* An even grid, and behind each step a few points more, where curves bend. */
 static size_t choose_alphas(const figure_job *job, double *alpha)
 {
-    int pieces = job->quick ? tuning.quick_points : tuning.points;
+    const int *points = job->info.indices > 2 ? tuning.points_3 : tuning.points_2;
+    int pieces = points[job->quick ? 0 : 1];
     double most = most_alpha(job);
     size_t n = 0, kept = 0;
     for (int i = 0; i <= pieces; i++) alpha[n++] = figure_grid(0, most / pieces, i);
@@ -137,7 +139,7 @@ static stair_status add_point(figure_job *job, const stair_asymptotics_options *
 
 static stair_status sweep(figure_job *job, const stair_asymptotics_options *how)
 {
-    size_t most = (size_t)tuning.points + 1 + 6 * FIGURE_MARKS;
+    size_t most = (size_t)tuning.points_2[1] + 1 + 6 * FIGURE_MARKS;
     size_t cells = (size_t)job->info.indices * (size_t)job->info.indices;
     double *alpha = calloc(most + 2 * cells, sizeof *alpha), *q = alpha + most;
     stair_sweep *all = NULL;
@@ -255,7 +257,7 @@ static stair_status draw(figure_job *job, figure_plot *plot)
     snprintf(plot->y_label, FIGURE_TEXT, "overlap, prediction error");
     plot->x[0] = 0, plot->x[1] = most;
     plot->y[0] = 0, plot->y[1] = 1.02;
-    figure_draw_steps(job, plot, most, 0.68);
+    figure_draw_steps(job, plot, most, 0.77);
     STAIR_TRY(draw_published(job, plot));
     for (int k = 1; k <= p; k++) {
         char name[FIGURE_NAME], error[FIGURE_NAME], title[FIGURE_TEXT];
@@ -270,7 +272,7 @@ static stair_status draw(figure_job *job, figure_plot *plot)
     draw_errors(job, plot);
     if (with_runs(job))
         figure_plot_curve(plot, FIGURE_POINTS, FIGURE_BLACK, "gamp", "alpha", "plugin", "plugin_error",
-                          "GAMP, $D = 1000$");
+                          "GAMP");
     plot->key_columns = 3;
     return STAIR_OK;
 }

@@ -22,9 +22,16 @@ static void columns(const figure_job *job, char *names, size_t size)
     snprintf(names, size, "epoch similarity1 similarity1_error similarity2 similarity2_error");
 }
 
+static int runs_of(const figure_job *job)
+{
+    return job->quick ? tuning.quick_seeds : tuning.seeds;
+}
+
+/* A run goes on one thread: all at once. */
 static int parts(const figure_job *job)
 {
-    return (job->quick ? tuning.quick_seeds : tuning.seeds) + 1; /* the last one: means */
+    (void)job;
+    return 1;
 }
 
 /* A file that comes with the program: beside the folder it was built in, or where it is installed. */
@@ -83,12 +90,12 @@ static stair_status check(figure_job *job)
     return status;
 }
 
-static stair_status add_run(figure_job *job, int part, const stair_train_run *run)
+static stair_status add_run(figure_job *job, int number, const stair_train_run *run)
 {
     for (int i = 0; i < run->snapshots; i++) {
         const stair_train_snapshot *s = &run->snapshot[i];
         double row[] = {s->epoch, s->similarity[0], NAN, s->similarity[1], NAN};
-        STAIR_TRY(figure_table_add(job->context, job->table, figure_run_name(part), row));
+        STAIR_TRY(figure_table_add(job->context, job->table, figure_run_name(number), row));
     }
     return STAIR_OK;
 }
@@ -98,14 +105,16 @@ static stair_status compute(figure_job *job, int part)
     stair_train_options how = stair_train_defaults();
     stair_train_result *result = NULL;
     question_set set;
-    if (part + 1 == parts(job)) return figure_add_means(job, part);
+    (void)part;
+    how.runs = runs_of(job);
     how.points = tuning.records;
-    how.seed = job->request->how.seed + (uint64_t)part;
+    how.seed = job->request->how.seed;
     if (!job->request->data) how.rate = tuning.own_rate;
     STAIR_TRY(open_set(job, &set));
     stair_status status =
         stair_train(job->context, set.vocab, set.questions, set.classes, NULL, &how, &result);
-    if (status == STAIR_OK) status = add_run(job, part, &result->run[0]);
+    for (int r = 0; status == STAIR_OK && r < result->runs; r++) status = add_run(job, r, &result->run[r]);
+    if (status == STAIR_OK) status = figure_add_means(job, result->runs);
     stair_train_result_destroy(&result);
     close_set(&set);
     return status;
@@ -113,7 +122,7 @@ static stair_status compute(figure_job *job, int part)
 
 static stair_status draw(figure_job *job, figure_plot *plot)
 {
-    int runs = parts(job) - 1;
+    int runs = runs_of(job);
     snprintf(plot->x_label, FIGURE_TEXT, "epoch");
     snprintf(plot->y_label, FIGURE_TEXT, "similarity $\\mathcal{S}_{\\ell}$ to the last weights");
     plot->x[0] = 0, plot->x[1] = 40;

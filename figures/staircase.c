@@ -5,9 +5,10 @@
 #include <stdlib.h>
 
 static const struct {
-    int between;        /* points from one step to the next */
-    double quick, full; /* precision */
-} tuning = {.between = 48, .quick = 5e-3, .full = 5e-3};
+    int quick_between,
+        between;         /* points from one step to the next: those of the quick figure are among them */
+    double precision[2]; /* quick and full */
+} tuning = {.quick_between = 16, .between = 48, .precision = {1e-2, 5e-3}};
 
 static void columns(const figure_job *job, char *names, size_t size)
 {
@@ -30,12 +31,12 @@ static int parts(const figure_job *job)
 
 static stair_status compute(figure_job *job, int part)
 {
-    stair_asymptotics_options how = figure_how(job, tuning.quick, tuning.full);
+    stair_asymptotics_options how = figure_how(job, tuning.precision[0], tuning.precision[1]);
     stair_staircase_curve *curve;
     double row[2 * STAIR_MOST_LEARNS + 8];
     (void)part;
-    stair_status status =
-        stair_staircase_curve_create(job->context, job->model, &how, tuning.between, &curve);
+    stair_status status = stair_staircase_curve_create(
+        job->context, job->model, &how, job->quick ? tuning.quick_between : tuning.between, &curve);
     if (!curve) return status;
     status = figure_reached(job, status, curve->worst);
     if (status == STAIR_OK) status = figure_mark_steps(job, curve->steps, curve->step);
@@ -66,7 +67,7 @@ static stair_status draw(figure_job *job, figure_plot *plot)
     for (int i = 0; i < t->rows; i++) top = fmax(top, figure_table_at(t, i, "plugin"));
     plot->x[0] = 0, plot->x[1] = most;
     plot->y[0] = 0, plot->y[1] = 1.02 * top;
-    figure_draw_steps(job, plot, most, 0.68);
+    figure_draw_steps(job, plot, most, 0.72);
     for (int k = 1; k <= p; k++) {
         char name[FIGURE_NAME], error[FIGURE_NAME], title[FIGURE_TEXT];
         figure_overlap_name(p, k, false, name);

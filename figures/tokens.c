@@ -9,7 +9,7 @@ static const struct {
     int least, quick, most; /* tokens */
     int layers;
     double precision[2]; /* quick and full */
-} tuning = {.least = 2, .quick = 5, .most = 6, .layers = 4, .precision = {1e-2, 3e-3}};
+} tuning = {.least = 2, .quick = 5, .most = 6, .layers = 4, .precision = {2e-2, 5e-3}};
 
 static const char *const series[] = {"layers1", "layers2", "layers3", "layers4"};
 
