@@ -23,7 +23,8 @@ static void write_axis(const figure_plot *p, const figure_measure *m, FILE *file
     if (p->log_y) fputs("  ymode=log,\n", file);
     fprintf(file,
             "  axis lines=left, axis line style={-}, tick align=outside, axis on top,\n"
-            "  legend style={at={(0.5,1.03)}, anchor=south, draw=none, font=\\scriptsize},\n"
+            "  legend style={at={(0.5,1.03)}, anchor=south, draw=none, font=\\scriptsize,\n"
+            "    /tikz/every even column/.append style={column sep=6pt}},\n"
             "  legend columns=%d, legend cell align=left,\n]\n",
             p->key_columns ? p->key_columns : 1);
 }
