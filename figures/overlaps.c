@@ -24,7 +24,7 @@ static const struct {
             .quick_seeds = 4,
             .seeds = 16,
             .alphas = 15,
-            .points_2 = {50, 100},
+            .points_2 = {40, 80},
             .points_3 = {30, 60},
             .near = {0, 0.003, 0.01, 0.02, 0.035, 0.06},
             .precision_2 = {5e-3, 1.5e-3},
@@ -82,12 +82,12 @@ static int by_value(const void *a, const void *b)
 static size_t choose_alphas(const figure_job *job, double *alpha)
 {
     const int *points = job->info.indices > 2 ? tuning.points_3 : tuning.points_2;
-    int pieces = points[job->quick ? 0 : 1];
+    int pieces = points[job->quick ? 0 : 1], near = job->quick && job->info.indices > 2 ? 3 : 6;
     double most = most_alpha(job);
     size_t n = 0, kept = 0;
     for (int i = 0; i <= pieces; i++) alpha[n++] = figure_grid(0, most / pieces, i);
     for (int k = 0; k < job->table->marks; k++)
-        for (int i = 0; i < 6; i++) {
+        for (int i = 0; i < near; i++) {
             double at = job->table->mark[k].value + tuning.near[i] * most / 1.5;
             if (isfinite(at) && at < most && !strcmp(job->table->mark[k].name, "weak")) alpha[n++] = at;
         }
