@@ -89,7 +89,8 @@ static size_t choose_alphas(const figure_job *job, double *alpha)
     for (int k = 0; k < job->table->marks; k++)
         for (int i = 0; i < near; i++) {
             double at = job->table->mark[k].value + tuning.near[i] * most / 1.5;
-            if (isfinite(at) && at < most && !strcmp(job->table->mark[k].name, "weak")) alpha[n++] = at;
+            bool weak = !strcmp(job->table->mark[k].name, "weak");
+            if (isfinite(at) && at < most && (weak || i == 0)) alpha[n++] = at;
         }
     qsort(alpha, n, sizeof *alpha, by_value);
     for (size_t i = 0; i < n; i++)
