@@ -81,6 +81,11 @@ const cli_option own_options[] = {
     {.is = {OWN("out", PATH, out), .value = "DIR", .text = "folder of the figures", .how = true},
      .command = "figure"},
     {.is = {OWN("force", FLAG, force), .text = "replace existing figures", .how = true}, .command = "figure"},
+    /* pages */
+    {.is = {OWN("out", PATH, out), .value = "FILE", .text = "the page, FILE.html", .how = true},
+     .command = "report"},
+    {.is = {OWN("title", TEXT, title), .value = "TEXT", .text = "title of the page", .how = true}},
+    {.is = {OWN("plain", FLAG, plain), .text = "pictures and tables without scripts", .how = true}},
     /* how to run and report */
     {.is = {OWN("threads", INT, threads), .value = "N",
             .text = "threads, 0: all it may use; results do not depend on it", .low = 0, .high = 4096,
@@ -93,6 +98,7 @@ const cli_option own_options[] = {
     {.is = {OWN("out", PATH, out), .value = "FILE", .text = "also write FILE.csv, FILE.json or FILE.npz",
             .how = true}},
     {.is = {OWN("force", FLAG, force), .text = "replace an existing output file", .how = true}},
+    {.is = {OWN("quiet", FLAG, quiet), .text = "print nothing", .how = true}, .command = "report"},
     {.is = {OWN("quiet", FLAG, quiet), .text = "no progress on standard error", .how = true}},
     {.is = {OWN("help", FLAG, help), .text = "this text", .how = true}},
     {.is = {0}},

@@ -125,7 +125,10 @@ static void write_svg(const char *data, size_t size, const char *title, const ch
     const char *tag = find_first(data, size, "<svg"), *end = data + size;
     const char *body = memchr(tag, '>', (size_t)(end - tag));
     body = body ? body + 1 : end;
-    fwrite(data, 1, (size_t)(body - data), file);
+    /* blanks between words in different fonts count */
+    fwrite(data, 1, (size_t)(tag - data), file);
+    fputs("<svg xml:space=\"preserve\"", file);
+    fwrite(tag + 4, 1, (size_t)(body - tag - 4), file);
     fputs("\n<title>", file);
     write_escaped(title, file);
     fputs("</title>\n<desc>", file);

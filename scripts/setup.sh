@@ -43,6 +43,20 @@ stair_install() { # PACKAGE...
     rm -f "$log"
 }
 
+# What pages of `stair report` need beyond a C compiler: node and npm bundle their script at build time, Chromium
+# tests it.  None is needed to build: without them pages have pictures in place of plots.
+stair_install_web() { # FOLDER [chromium]: of the sources; what was built without node is bundled anew
+    local wanted=
+    command -v node >/dev/null && command -v npm >/dev/null || wanted="nodejs npm"
+    [ "${2-}" != chromium ] || command -v chromium >/dev/null || wanted="$wanted chromium"
+    [ -n "$wanted" ] || return 0
+    if ! stair_install $wanted; then
+        echo "not installed: $wanted; pages of stair report have pictures only, or are not tested" >&2
+        return 0
+    fi
+    find "$1" -maxdepth 3 -path "$1/build*/web/script.js" -empty -delete
+}
+
 stair_build() { # PRESET FOLDER: configures once, then only what changed is compiled
     local preset=$1 folder=$2
     if [ ! -f "$folder/build.ninja" ]; then

@@ -21,7 +21,9 @@ static const struct {
     double first;       /* v of the first point of a branch, relative to its start, */
     double ratio;       /* and from point to point */
     double new_overlap; /* of a direction that has just been learned */
-    double last_mean;   /* where v counts as zero */
+    double last_mean;   /* where v counts as zero, */
+    double
+        committee_mean; /* and with many hidden layers still to come, which leave little doubt of the last */
     double most_alpha;  /* no step is looked for beyond */
     double slack;       /* by which alpha(v) may fall, at least, before it counts as a fold */
     double wide;        /* of log v: slopes of noisy maps are not taken between points closer than that */
@@ -36,6 +38,7 @@ static const struct {
             .ratio = 0.55,
             .new_overlap = 0.1,
             .last_mean = 3e-5,
+            .committee_mean = 1e-10,
             .most_alpha = 1e3,
             .slack = 3e-3,
             .wide = 0.02,
@@ -103,7 +106,7 @@ static void name_learned(const stair_model *model, const double *x, stair_step *
     for (int i = 0; i < p; i++) top = fmax(top, x[i * (p + 1)]);
     for (int i = 0; i < p; i++) found[layers ? model->layer[i] : i] |= x[i * (p + 1)] > 1e-6 * top;
     for (int l = 0; l < p; l++)
-        if (found[l]) step->learns[step->learn_count++] = l + 1;
+        if (found[l]) step->learns[step->learn_count++] = l + 1 + (l ? model->unseen : 0);
 }
 
 static stair_step *new_step(staircase *s, stair_step_kind kind)
@@ -400,9 +403,10 @@ static stair_status land(staircase *s)
 static stair_status walk(staircase *s, double start, bool *found)
 {
     walk_point before = {.v = start, .alpha = s->top.alpha, .height = -INFINITY}, now;
+    double end = s->b->kernel && s->b->structure->committee ? tuning.committee_mean : tuning.last_mean;
     *found = false;
     s->jumping = false;
-    for (double v = start * tuning.first; v > tuning.last_mean; v *= tuning.ratio) {
+    for (double v = start * tuning.first; v > end; v *= tuning.ratio) {
         STAIR_TRY(walk_to(s, v, false, &now));
         if (s->point->stop == STAIR_STOP_ITERATIONS)
             return stair_fail(s->b->context, STAIR_NOT_CONVERGED,

@@ -325,6 +325,7 @@ stair_status stair_channel_evaluate(stair_context *context, const stair_model *m
     if (covs != 1 && covs != n)
         return stair_fail(context, STAIR_BAD_INPUT, "%zu covariances for %zu samples", covs, n);
     if (n == 0) return STAIR_OK;
+    STAIR_TRY(stair_model_has_all_rows(context, model));
     const stair_backend *backend = context->backend;
     return (backend && backend->channel ? backend->channel : on_threads)(context, model, options, first, n,
                                                                          labels, omega, covs, cov, result);
