@@ -55,6 +55,9 @@ expect 'JSON of figures' 0 '"figure": "fig3-right".*"kept": false' "$STAIR" figu
 expect 'a model and its variant' 0 '^fig2-top-prenoise ' "$STAIR" figure fig2-top attention:layers=1 --quick --out v
 [ ! -e a/fig2-top-prenoise.csv ] || fail 'a model that has prenoise has one variant'
 
+expect 'a page of a figure' 0 'page.html' "$STAIR" report a/fig2-top.csv --out page.html
+grep -q plugin_error page.html || fail 'the numbers of a figure are on a page'
+
 # ---- refused before anything is computed ----------------------------------------------------------------------
 refuse 'an unknown figure' "unknown figure 'fig1'; " "$STAIR" figure fig1 --out b
 refuse 'a figure with its own models' 'fig1-right has its own models' "$STAIR" figure fig1-right square --out b
