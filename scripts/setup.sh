@@ -2,7 +2,7 @@
 # Everything printed here goes to standard error; standard output belongs to the program.
 
 STAIR_BUILD_PACKAGES="gcc libc6-dev cmake ninja-build pkg-config libsleef-dev
-  libjansson-dev libzip-dev libutf8proc-dev libcmocka-dev gnuplot-nox"
+  libjansson-dev libzip-dev libutf8proc-dev libcmocka-dev gnuplot-nox fonts-cmu"
 STAIR_TEST_PACKAGES="g++ librandom123-dev clang clang-format python3 python3-numpy"
 STAIR_LONG_PACKAGES="valgrind"
 
