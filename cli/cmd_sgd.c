@@ -12,7 +12,7 @@ enum { ALPHA, SEED, BATCHES, STEPS, EPOCH, TRAIN, TEST, COSINE, NORM, SETTLED, C
 static void fill_columns(int layers, cli_column *columns)
 {
     columns[ALPHA] = column_given("alpha", "alpha");
-    columns[SEED] = column_int("seed", "seed");
+    columns[SEED] = column_natural("seed", "seed");
     columns[BATCHES] = column_int("batches", "batches");
     columns[STEPS] = column_int("steps", NULL);
     columns[EPOCH] = column_real("epoch", "epoch", 2);
@@ -28,7 +28,7 @@ static stair_status write_run(cli_report *report, double alpha, int layers, cons
     for (int i = 0; i < run->count; i++) {
         const stair_sgd_record *h = &run->history[i];
         cli_cell cells[COLUMNS] = {
-            [ALPHA] = {.real = alpha},           [SEED] = {.integer = (int64_t)run->seed},
+            [ALPHA] = {.real = alpha},           [SEED] = {.natural = run->seed},
             [BATCHES] = {.integer = h->batches}, [STEPS] = {.integer = h->steps},
             [EPOCH] = {.real = h->epoch},        [TRAIN] = {.real = h->train},
             [TEST] = {.real = h->test},          [COSINE] = {.array = h->cosine},
