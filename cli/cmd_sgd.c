@@ -117,7 +117,8 @@ const cli_command command_sgd = {
         "being evenly spaced in the logarithm of training time; `cosine` is per layer, and `settled`\n"
         "the epoch from which it stays above --settle.  --decay torch takes rate*decay off the weights\n"
         "at each step, --decay paper takes decay off.  With --out FILE the state is kept in FILE.state.*\n"
-        "until the results are written; --resume goes on from there.\n",
+        "until the results are written; --resume goes on from there.  Descent amplifies rounding: on\n"
+        "another instruction set (STAIR_ISA) a run takes another, equally likely trajectory.\n",
     .examples = "stair sgd attention:layers=2,tokens=2,skip=1\n"
                 "stair sgd attention:layers=3 --dim 200 --alpha 30 --epochs 300 --seeds 4 --csv\n",
     .options = names,

@@ -34,12 +34,14 @@ other() { # NAME COMMAND...: the checkpoint is another request's
 
 # ---- whose it is: every byte of the request counts ------------------------------------------------
 long=$(seq -s, 0.0001 0.0001 0.07)
-grid="$STAIR evolve attention:layers=1 --from uninformed"
-keep 'a long list' $grid --alpha $long
+grid="$STAIR evolve attention:layers=1 --from uninformed --precision 0.1"
+(trap - INT; exec $grid --alpha $long --checkpoint ck --quiet >stdout 2>stderr) &
+process=$!
+for _ in $(seq 1000); do [ -e ck ] && break; sleep 0.01; done
+kill -INT $process
+wait $process
 other 'a list that differs at its end' $grid --alpha ${long%,*},0.0799
-expect "the same list" 0 0.07 $grid --alpha $long --checkpoint ck --resume --quiet --csv
-lines=$(wc -l <stdout)
-[ "$lines" -eq 701 ] || fail 'rows of the same list' "$lines"
+rm -f ck*
 
 model=attention:layers=1,noise=0.1$(printf "0%.0s" $(seq 100)),prenoise=0.1$(printf "0%.0s" $(seq 100)),skip=1.$(printf '0%.0s' $(seq 100))
 for command in 'sgd --test-samples 8 --epochs 1' 'amp --theory none --max-iterations 2'; do
@@ -66,7 +68,7 @@ keep 'given data' $fit --data x.npy y.npy
 other 'data changed in the middle' $fit --data changed.npy y.npy
 
 # ---- hostile contents ------------------------------------------------------------------------------
-run="$STAIR evolve attention:layers=1 --alpha 0.5,1"
+run="$STAIR evolve attention:layers=1 --alpha 0.02,0.03 --precision 0.1 --from uninformed"
 keep evolve $run
 cp ck kept
 craft 'evolve: stop' ck 40 '<d' 1e6 $run
@@ -80,7 +82,7 @@ keep threshold $run
 cp ck kept
 craft 'threshold: steps' ck 8 '<d' 1e9 $run
 craft 'threshold: learns' ck $((8 + 416 + 4 + 4 + 4 * 8 + 4 + 24 * 4)) '<i' 1000000 $run
-run="$STAIR entropy attention:layers=1 --alpha 0.5 --precision 0.01"
+run="$STAIR entropy attention:layers=1 --alpha 0.1 --precision 0.1"
 keep entropy $run
 cp ck kept
 craft 'entropy: best' ck 24 '<d' 77 $run
