@@ -22,9 +22,11 @@ stair_status stair_archive_open(stair_context *context, const char *path, stair_
     int fd = open(path, O_RDONLY | O_CLOEXEC); /* libzip does not say why it cannot */
     if (fd < 0) return stair_fail(context, STAIR_BAD_INPUT, "%s: %s", path, strerror(errno));
     close(fd);
+    errno = 0;
     *archive = zip_open(path, ZIP_RDONLY, &error);
     if (*archive) return STAIR_OK;
-    if (error == ZIP_ER_MEMORY) return stair_fail(context, STAIR_NO_MEMORY, "%s: out of memory", path);
+    if (error == ZIP_ER_MEMORY || errno == ENOMEM)
+        return stair_fail(context, STAIR_NO_MEMORY, "%s: out of memory", path);
     return stair_fail(context, STAIR_BAD_INPUT, "%s: not an NPZ archive", path);
 }
 
