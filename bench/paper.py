@@ -102,7 +102,8 @@ def first_above(layer, level, unit):
     def read(results):
         passed = []
         for run in by_seed(results):
-            times = [row.get("epoch", row.get("iteration")) for row in run if row["cosine"][layer - 1] > level]
+            times = [row.get("epoch", row.get("iteration")) for row in run
+                     if row["cosine"][layer - 1] > level]
             passed.append(times[0] if times else math.inf)
         passed.sort()
         middle = passed[len(passed) // 2]
@@ -199,7 +200,8 @@ ROWS = [
     ("Section 3.2, eq. 43", "the printed committee: hidden layers are learned together, after the last",
      "threshold attention-limit:layers=4,beta=1 --steps 2 --precision 1e-2", order,
      holds(lambda x: x == ["4", "1 2 3"])),
-    ("Appendix, Fig. 5", "unless Q22 is almost one the first layer is not learned (here: alpha = 0.5, Q22 = 0.77)",
+    ("Appendix, Fig. 5",
+     "unless Q22 is almost one the first layer is not learned (here: alpha = 0.5, Q22 = 0.77)",
      f"evolve {TWO} --alpha 0.5 --precision 1e-2", entry("Q", 0, 0, "uninformed"), holds(lambda x: x == 0)),
 ]
 
