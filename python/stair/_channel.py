@@ -22,7 +22,7 @@ class Moments(Record):
     dg: np.ndarray
     error: np.ndarray
     nodes: np.ndarray
-    method: list
+    method: np.ndarray
     labels: np.ndarray
     omega: np.ndarray
     cov: np.ndarray
@@ -138,7 +138,7 @@ def channel(call, options, model: "str | Model", y: "ArrayLike | None" = None, o
                    f"{out['error'][worst]:.2g}; raise max_nodes or relax precision")
         warn(message)
     names = np.array(_method_names(), dtype=object)
-    out["method"] = names[out["method"]].tolist()
+    out["method"] = names[out["method"]]
     return Moments(**out, labels=labels, omega=omega, cov=cov, converged=not message, message=message)
 
 

@@ -144,7 +144,8 @@ def command(*names, without=(), own=None):
 
     def wrap(function):
         title = function.__name__
-        parameters = list(inspect.signature(function).parameters.values())[2:]
+        signature = inspect.signature(function)
+        parameters = list(signature.parameters.values())[2:]
         mine = {p.name for p in parameters}
         known = {}
         for name in names:
@@ -172,7 +173,7 @@ def command(*names, without=(), own=None):
         keyword = inspect.Parameter.KEYWORD_ONLY
         extra = [inspect.Parameter(k, keyword, default=o.default, annotation=o.type) for k, o in known.items()]
         extra += [inspect.Parameter(k, keyword, default=c[1], annotation=c[0]) for k, c in COMMON.items()]
-        run.__signature__ = inspect.Signature(parameters + extra)
+        run.__signature__ = inspect.Signature(parameters + extra, return_annotation=signature.return_annotation)
         del run.__wrapped__
         run.__doc__ = _doc(function.__doc__, parameters, own or {}, known)
         return run
