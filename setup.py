@@ -44,6 +44,8 @@ class Build(build_ext):
         shutil.copy(os.path.join(folder, "libstair.so.0"), os.path.join(beside, "libstair.so.0"))
 
 
-os.makedirs(os.path.join("build", "cffi"), exist_ok=True)
-setup(version=version(), ext_modules=[builder().distutils_extension(os.path.join("build", "cffi"))],
-      cmdclass={"build_ext": Build})
+os.makedirs(os.path.join("build-python", "cffi"), exist_ok=True)
+module = builder().distutils_extension(os.path.join("build-python", "cffi"))
+module.py_limited_api = True  # one wheel for every Python from 3.9 on
+module.define_macros.append(("Py_LIMITED_API", "0x03090000"))
+setup(version=version(), ext_modules=[module], cmdclass={"build_ext": Build})
