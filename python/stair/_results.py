@@ -29,19 +29,30 @@ def plain(value):
     return value
 
 
+# Of symmetric matrices CSV has the entries i <= j; the diagonals of a step are named after their matrix.
+SYMMETRIC = {"Q", "Q_error", "V", "bayes_Q", "bayes_Q_error", "amp_Q", "amp_Q_error", "theory.Q", "theory.Q_error"}
+DIAGONAL = {"overlap": "Q", "overlap_error": "Q_error", "direction": "direction"}
+
+
 def flat(name, value):
-    """Columns of one field, named as in CSV: Q11, Q12, cosine1, errors.bayes."""
+    """Columns of one field, named as in CSV: Q11, Q11_error, cosine1, bayes, theory_Q11."""
     if isinstance(value, Record):
         for field in value.shown():
             yield from flat(f"{name}.{field}", getattr(value, field))
-    elif isinstance(value, np.ndarray) and value.ndim:
-        many = max(value.shape) > 9
+        return
+    title = DIAGONAL.get(name, name).removeprefix("errors.").replace(".", "_")
+    if isinstance(value, np.ndarray) and value.ndim:
+        stem, ending = (title[:-6], "_error") if title.endswith("_error") else (title, "")
+        between = "_" if max(value.shape) > 9 else ""
         for at in np.ndindex(value.shape):
-            yield name + ("_" if many else "").join(str(i + 1) for i in at), value[at].item()
+            if name in SYMMETRIC and at[0] > at[1]:
+                continue
+            places = (at[0], at[0]) if name in DIAGONAL else at
+            yield stem + between.join(str(i + 1) for i in places) + ending, value[at].item()
     elif isinstance(value, (list, tuple)):
-        yield name, " ".join(str(v) for v in value)
+        yield title, " ".join(str(v) for v in value)
     else:
-        yield name, value
+        yield title, value
 
 
 def cell(value):

@@ -61,8 +61,7 @@ class SgdRun(Record):
         titles = {"train": "errors.train", "test": "errors.test"}
         return [
             {"alpha": self.alpha, "seed": self.seed,
-             **dict(pair for n in names for pair in flat(titles.get(n, n), np.asarray(getattr(self, n)[i])
-                                                         if getattr(self, n).ndim > 1 else getattr(self, n)[i])),
+             **dict(pair for n in names for pair in flat(titles.get(n, n), getattr(self, n)[i])),
              **dict(flat("settled", self.settled))}
             for i in range(len(self))
         ]

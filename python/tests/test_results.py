@@ -1,11 +1,14 @@
 """Results, docstrings, stubs: what a user of a notebook sees."""
+import csv
 import importlib.util
 import inspect
+import io
 import pathlib
+import subprocess
 import unittest
 
 import numpy as np
-from common import HAS, Case, program
+from common import HAS, PROGRAM, Case, program
 
 import stair
 from stair._options import table
@@ -35,13 +38,23 @@ class Results(Case):
 
     @unittest.skipUnless(HAS["pandas"], "pandas is not installed")
     def test_data_frames_have_the_columns_of_csv(self):
-        frame = stair.evolve("square", [0.4, 0.6], precision=0.05).to_dataframe()
-        self.assertEqual(frame["alpha"].tolist(), [0.4, 0.4, 0.6, 0.6])
-        self.assertIn("Q11", frame)
-        self.assertIn("errors.bayes", frame)
-        runs = stair.sgd("square", dim=10, alpha=2, epochs=1)
-        self.assertEqual(len(runs.to_dataframe()), len(runs[0]))
-        self.assertIn("g11", stair.channel("square", points=3).to_dataframe())
+        two, p = "attention:layers=2", ("--precision", 0.1)
+        for found, words in (
+            (stair.threshold(two, steps=1, precision=0.1), ("threshold", two, "--steps", 1, *p)),
+            (stair.evolve(two, 0.1, precision=0.1), ("evolve", two, "--alpha", 0.1, *p)),
+            (stair.entropy("square", 0.4, precision=0.1), ("entropy", "square", "--alpha", 0.4, *p)),
+            (stair.channel(two, points=3), ("channel", two, "--points", 3)),
+            (stair.amp(two, dim=10, max_iterations=0, theory="none"),
+             ("amp", two, "--dim", 10, "--max-iterations", 0, "--theory", "none")),
+            (stair.sgd(two, dim=10, alpha=2, epochs=1), ("sgd", two, "--dim", 10, "--alpha", 2, "--epochs", 1)),
+            (stair.diagnose("square", points=2), ("diagnose", "square", "--points", 2)),
+        ):
+            with self.subTest(words[0]):
+                done = subprocess.run([PROGRAM, *map(str, words), "--csv"], capture_output=True, text=True)
+                rows = list(csv.reader(io.StringIO(done.stdout)))
+                frame = found.to_dataframe()
+                self.assertEqual(list(frame.columns), rows[0])
+                self.assertEqual(len(frame), len(rows) - 1)
 
     @unittest.skipUnless(HAS["matplotlib"], "matplotlib is not installed")
     def test_plots(self):
