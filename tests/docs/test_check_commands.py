@@ -1,8 +1,11 @@
-"""That check_commands.py notices pages that are wrong: PROGRAM."""
+"""That check_commands.py and check_notebooks.py notice what is wrong: PROGRAM."""
 import pathlib
 import subprocess
 import sys
 import tempfile
+import types
+
+from check_notebooks import differences
 
 CHECK = pathlib.Path(__file__).resolve().parent / "check_commands.py"
 WRONG = {
@@ -26,14 +29,35 @@ def passes(text, program):
         return subprocess.run([sys.executable, CHECK, program, page.name], capture_output=True).returncode == 0
 
 
+def notebook(*texts):
+    cells = [{"outputs": [{"output_type": "stream", "name": "stdout", "text": text}]} for text in texts]
+    return types.SimpleNamespace(cells=cells)
+
+
+def notebooks():
+    """What check_notebooks.py does not notice, of what it should."""
+    kept = notebook("alpha = 0.5", "learned: True")
+    picture = types.SimpleNamespace(cells=[{"outputs": [{"data": {"image/png": "x", "text/plain": "Figure"}}]}])
+    wrong = {"another number in a notebook": notebook("alpha = 0.6", "learned: True"),
+             "another word in a notebook": notebook("alpha = 0.5", "learned: False"),
+             "a line more in a notebook": notebook("alpha = 0.5\nand more", "learned: True")}
+    bad = [name for name, fresh in wrong.items() if not list(differences(kept, fresh))]
+    if not list(differences(picture, notebook("Figure"))):
+        bad.append("a picture that is missing")
+    if list(differences(kept, notebook("alpha = 0.50001", "learned: True"))):
+        bad.append("a notebook that is right")
+    return bad
+
+
 def main():
     program = str(pathlib.Path(sys.argv[1]).resolve())
     bad = [name for name, text in WRONG.items() if passes(text, program)]
+    bad += notebooks()
     if not passes(RIGHT, program):
         bad.append("a page that is right")
     for name in bad:
         print(f"FAILED: {name}")
-    print(f"{len(WRONG) + 1 - len(bad)} passed, {len(bad)} failed")
+    print(f"{len(WRONG) + 6 - len(bad)} passed, {len(bad)} failed")
     return bool(bad)
 
 
