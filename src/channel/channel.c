@@ -213,16 +213,16 @@ typedef struct {
     int rule;
 } verdict;
 
-/* Of two rules that did not get there the better one counts: w->kept, or `best`, which the last one wrote. */
-static void choose_better(stair_worker *w, const verdict *kept, stair_posterior *best, verdict *last)
+/* Where the last rule, which wrote `best`, found nothing, what one before it left counts: w->kept. */
+static void fall_back(stair_worker *w, const verdict *kept, stair_posterior *best, verdict *last)
 {
-    if (isfinite(last->error) && !(kept->error < last->error)) return;
+    if (isfinite(last->error) || !isfinite(kept->error)) return;
     stair_posterior_copy(&w->f, &w->kept, best);
     *last = *kept;
     w->halved = false;
 }
 
-/* Tries the rules that fit until one converges, or takes the best of them. */
+/* Tries the rules that fit until one converges, or takes the last of them that found anything. */
 static stair_status integrate_sample(const channel_job *job, stair_worker *w, stair_posterior *best,
                                      double *error, int *used)
 {
@@ -249,7 +249,7 @@ static stair_status integrate_sample(const channel_job *job, stair_worker *w, st
         if (result.status != STAIR_OK) return result.status;
         now = (verdict){.error = result.error, .rule = fit[k]->number};
         if (result.converged) break;
-        if (kept.error < INFINITY) choose_better(w, &kept, best, &now);
+        fall_back(w, &kept, best, &now);
         if (k + 1 < count && fit[k + 1]->random && (fit[k]->random || now.error < tuning.good_enough)) break;
         if (isfinite(now.error) && k + 1 < count) {
             kept = now;
