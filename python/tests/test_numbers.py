@@ -12,7 +12,7 @@ import stair
 
 class Numbers(Case):
     def test_threshold(self):
-        for model in ("square", "attention:layers=2", "sign"):
+        for model in ("square", "attention:layers=2", "attention:layers=1,noise=0.1"):
             found = stair.threshold(model, precision=0.02, seed=3, progress=False)
             self.assert_same_results(found, "threshold", model, "--precision", 0.02, "--seed", 3)
 
