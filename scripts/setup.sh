@@ -2,7 +2,7 @@
 # Everything printed here goes to standard error; standard output belongs to the program.
 
 STAIR_BUILD_PACKAGES="gcc libc6-dev cmake ninja-build pkg-config libsleef-dev
-  libjansson-dev libzip-dev libutf8proc-dev libcmocka-dev gnuplot-nox"
+  libjansson-dev libzip-dev libutf8proc-dev libcmocka-dev gnuplot-nox fonts-cmu"
 # The Python package: what it is built with, and what shows its results.
 STAIR_PYTHON_PACKAGES="python3-dev python3-cffi python3-setuptools python3-wheel python3-pip python3-venv
   python3-numpy python3-pandas python3-matplotlib python3-nbclient python3-ipykernel"
