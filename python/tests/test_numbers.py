@@ -38,6 +38,16 @@ class Numbers(Case):
         wanted = program("channel", "attention:layers=2", "--points", 40, "--precision", 1e-5, "--seed", 9)
         self.assertEqual(as_json(found.rows()), wanted["results"])
 
+    def test_points_drawn_in_pieces_are_those_drawn_at_once(self):
+        from stair import _channel
+
+        whole = stair.channel("attention:layers=2", points=50)
+        self.addCleanup(setattr, _channel, "DRAWN", _channel.DRAWN)
+        _channel.DRAWN = 7
+        pieces = stair.channel("attention:layers=2", points=50)
+        for name in ("labels", "omega", "cov", "dg"):
+            self.assertEqual(getattr(whole, name).tolist(), getattr(pieces, name).tolist())
+
     def test_channel_at_given_points(self):
         drawn = stair.channel("attention:layers=2", points=30, one_cov=True)
         with tempfile.TemporaryDirectory() as folder:
