@@ -28,7 +28,7 @@ class Build(build_ext):
             return os.path.abspath(given)
         folder = os.path.abspath(os.path.join(self.build_temp, "libstair"))
         subprocess.check_call(["cmake", "-S", ROOT, "-B", folder, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
-                               "-DSTAIR_WERROR=OFF", "-DBUILD_TESTING=OFF"])
+                               "-DSTAIR_WERROR=OFF", "-DSTAIR_LIBRARY_ONLY=ON"])
         subprocess.check_call(["cmake", "--build", folder, "--target", "stair_shared"])
         return folder
 

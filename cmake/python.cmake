@@ -2,7 +2,7 @@
 # finds libstair beside itself (here, and in a wheel) or where the system keeps libraries (Debian packages).
 find_program(STAIR_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH)
 set(STAIR_HAS_PYTHON OFF)
-if(STAIR_PYTHON AND NOT STAIR_SANITIZE)
+if(STAIR_PYTHON AND NOT STAIR_SANITIZE AND EXISTS ${PROJECT_SOURCE_DIR}/python/build_stair.py)
   execute_process(COMMAND ${STAIR_PYTHON} -c
     "import cffi, numpy, sysconfig, os; d = sysconfig.get_path('include'); assert os.path.exists(d + '/Python.h'); print(d, end='')"
     OUTPUT_VARIABLE python_include RESULT_VARIABLE missing ERROR_QUIET)

@@ -228,12 +228,23 @@ def entropy(call, options, model: "str | Model", alpha: "float | Sequence[float]
 # ---- errors --------------------------------------------------------------------------------------------
 
 
+def _overlap(value, p):
+    """Symmetric, with eigenvalues between 0 and 1; the library takes that for granted."""
+    q = _arrays.symmetric(value, "Q", p)
+    if not np.allclose(q, q.T, rtol=0, atol=1e-12):
+        raise BadInput("Q is not symmetric")
+    for eigenvalue in np.linalg.eigvalsh(q):
+        if not -1e-9 <= eigenvalue <= 1 + 1e-9:
+            raise BadInput(f"Q has an eigenvalue of {eigenvalue:g}: overlaps are between 0 and 1")
+    return q
+
+
 @command("asymptotics", own={"model": MODEL, "Q": "overlap (P, P); a list is a diagonal, a number will do for P = 1",
                              "Q_error": "what Q is uncertain by, (P, P), or None"})
 def errors(call, options, model: "str | Model", Q: "ArrayLike", Q_error: "ArrayLike | None" = None) -> Errors:
     """Errors of prediction of estimators that have overlap Q with the teacher."""
     model = model_of(model)
-    q = _arrays.symmetric(Q, "Q", model.indices)
+    q = _overlap(Q, model.indices)
     q_error = None if Q_error is None else _arrays.symmetric(Q_error, "Q_error", model.indices)
     found = ffi.new("stair_errors *")
     call(lib.stair_errors_at, model.enter(call), options["asymptotics"], _arrays.pointer(q),

@@ -121,7 +121,7 @@ class Call:
         self.context = box[0]
         self.state = ffi.new("pystair_call *", {"every": ASK_EVERY})
         self.address = int(ffi.cast("intptr_t", self.state))
-        self.error = self.link = None
+        self.error = None
         self.shown = None
         self.before, self.share, self.total = 0.0, 1.0, 1.0
         try:

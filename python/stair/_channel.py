@@ -10,6 +10,7 @@ from ._results import Record, Result, cell, record
 from ._stair import ffi, lib
 
 MOST_IDENTITIES = 64
+DRAWN = 8192  # points drawn at a time
 
 
 @record
@@ -94,8 +95,10 @@ def _random(call, model, options, points):
     z, labels, omega = np.empty((points, p, m)), np.empty((points, k)), np.empty((points, p, m))
     one = options["points"].one_cov
     cov = np.empty((p, p) if one else (points, p, p))
-    call(lib.stair_points_draw, model.enter(call), options["points"], 0, points,
-         *map(_arrays.pointer, (z, labels, omega, cov)))
+    for first in range(0, points, DRAWN):  # the library draws without asking whether to go on
+        part = slice(first, first + DRAWN)
+        call(lib.stair_points_draw, model.enter(call), options["points"], first, len(z[part]),
+             *map(_arrays.pointer, (z[part], labels[part], omega[part], cov if one else cov[part])))
     return labels, omega, cov
 
 

@@ -2,7 +2,7 @@
 import numpy as np
 
 from . import _arrays
-from ._call import BadInput, Call, _innermost, text, whole
+from ._call import BadInput, Call, _caught, text, whole
 from ._results import Record, Result, record
 from ._stair import ffi, lib
 
@@ -50,7 +50,7 @@ class _Link:
     """A function of Python behind stair_link."""
 
     def __init__(self, function, tokens, indices, outputs):
-        self.function, self.error = function, None
+        self.function = function
         self.shape = (indices,) if tokens == 1 else (indices, tokens)
         self.size, self.outputs = 8 * indices * tokens, outputs
 
@@ -61,24 +61,16 @@ class _Link:
         return y
 
 
-def _link_failed(kind, error, traceback):
-    call = getattr(_innermost, "call", None)
-    if call is not None:
-        call.stop(error)
-
-
-@ffi.def_extern(onerror=_link_failed)
+@ffi.def_extern(onerror=_caught)
 def pystair_link(user, z, y):
+    """Called in the thread of the call, which has no other where the link is Python: Model.enter()."""
     link = ffi.from_handle(user)
     try:
         point = np.frombuffer(ffi.buffer(z, link.size)).reshape(link.shape).copy()
         ffi.buffer(y, 8 * link.outputs)[:] = link.evaluate(point).tobytes()
     except BaseException as error:  # raised again when the library has returned
-        link.error = error
         ffi.buffer(y, 8 * link.outputs)[:] = b"\xff" * (8 * link.outputs)  # NaN
-        call = link.call
-        if call is not None:
-            call.stop(error)
+        _caught(type(error), error, None)
 
 
 def _destroy(model):
@@ -127,7 +119,7 @@ class Model:
         first = link.evaluate(probe)
         if len(first) < 1 or not np.isfinite(first).all():
             raise BadInput(f"Model(): the link gives {first} at z = {probe.tolist()}")
-        link.outputs, link.call = len(first), None
+        link.outputs = len(first)
         self._link, self._handle = link, ffi.new_handle(link)
         self._title = ffi.new("char[]", str(name).encode())
         try:
@@ -139,18 +131,14 @@ class Model:
             dict(name=self._title, tokens=tokens, indices=indices, outputs=link.outputs, noise=noise,
                  prenoise=prenoise, function=lib.pystair_link, user=self._handle),
         )
-        with self.call("Model") as call:
+        with Call("Model", threads=1) as call:
             box = ffi.new("stair_model **")
             call(lib.stair_model_from_link, about, box)
         self._keep(box[0])
 
-    def call(self, what, **how):
-        return Call(what, **how)
-
     def enter(self, call):
         """The pointer, for use in this call.  Threads would only wait for the GIL where the link is Python."""
         if self._link is not None:
-            self._link.call = call
             call(lib.stair_context_set_threads, 1)
         return self._model
 

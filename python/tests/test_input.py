@@ -94,7 +94,8 @@ class Input(Case):
         self.refused(r"Q needs shape \(2, 2\), not \(\)", stair.errors, "attention:layers=2", 0.5)
         self.refused(r"Q\[0, 0\] is nan", stair.errors, "square", NAN)
         self.refused("Q must be an array of numbers", stair.errors, "square", "high")
-        self.refused("", stair.errors, "square", 1.5)
+        self.refused("Q has an eigenvalue of 1.5: overlaps are between 0 and 1", stair.errors, "square", 1.5)
+        self.refused("Q is not symmetric", stair.errors, "attention:layers=2", [[0.5, 0.1], [0.2, 0.5]])
         self.refused("Q_error needs shape", stair.errors, "square", 0.5, [1, 2])
 
     def test_points_of_the_channel(self):

@@ -12,7 +12,7 @@ import stair
 
 class Numbers(Case):
     def test_threshold(self):
-        for model in ("square", "attention:layers=2", "sign"):
+        for model in ("square", "attention:layers=2", "attention:layers=1,noise=0.1"):
             found = stair.threshold(model, precision=0.02, seed=3, progress=False)
             self.assert_same_results(found, "threshold", model, "--precision", 0.02, "--seed", 3)
 
@@ -37,6 +37,16 @@ class Numbers(Case):
         found = stair.channel("attention:layers=2", points=40, precision=1e-5, seed=9)
         wanted = program("channel", "attention:layers=2", "--points", 40, "--precision", 1e-5, "--seed", 9)
         self.assertEqual(as_json(found.rows()), wanted["results"])
+
+    def test_points_drawn_in_pieces_are_those_drawn_at_once(self):
+        from stair import _channel
+
+        whole = stair.channel("attention:layers=2", points=50)
+        self.addCleanup(setattr, _channel, "DRAWN", _channel.DRAWN)
+        _channel.DRAWN = 7
+        pieces = stair.channel("attention:layers=2", points=50)
+        for name in ("labels", "omega", "cov", "dg"):
+            self.assertEqual(getattr(whole, name).tolist(), getattr(pieces, name).tolist())
 
     def test_channel_at_given_points(self):
         drawn = stair.channel("attention:layers=2", points=30, one_cov=True)

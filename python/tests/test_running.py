@@ -175,6 +175,13 @@ class Running(Case):
                 self.assertEqual(done.stdout, "")
 
 
+def _lost_in_thread(z):
+    if threading.current_thread().name == "lost":
+        raise KeyError("lost")
+    time.sleep(0)
+    return z
+
+
 def _logz(points):
     return stair.channel("attention:layers=2", points=points).logz.tolist()
 
@@ -269,6 +276,22 @@ class Links(Case):
             model.threshold(precision=0.1)
         calls.clear()
         self.assertEqual(model(2.0).tolist(), [2.0])
+
+    def test_links_in_several_threads_keep_their_exceptions(self):
+        model, caught = stair.Model(_lost_in_thread, noise=0.1), {}
+
+        def job(name):
+            try:
+                caught[name] = model.labels(np.ones((200, 1, 1))).sum()
+            except KeyError as error:
+                caught[name] = str(error)
+
+        threads = [threading.Thread(target=job, args=(name,), name=name) for name in ("good", "lost", "fine")]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(caught, {"good": 200.0, "fine": 200.0, "lost": "'lost'"})
 
     def test_pickle(self):
         model = stair.Model("attention:layers=2,skip=0.5")
