@@ -236,7 +236,9 @@ static stair_status integrate_sample(const channel_job *job, stair_worker *w, st
             (k + 1 < count && fit[k + 1]->random && (fit[k]->random || *error < tuning.good_enough)))
             break;
     }
-    if (!isfinite(best->logz) && job->method < 0)
+    bool numbers = isfinite(best->logz);
+    for (size_t k = 0; k < size * size; k++) numbers &= !isnan(best->g[k % size]) && !isnan(best->dg[k]);
+    if (!numbers && job->method < 0)
         return stair_fail(w->context, STAIR_UNSUPPORTED,
                           "the posterior given this label could not be integrated");
     return STAIR_OK;
