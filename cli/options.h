@@ -63,6 +63,9 @@ typedef struct {
     const char *data, *vocab, *test, *weights; /* train */
     const char *predict, *save, *load;
 
+    bool quick, tex; /* figure */
+    const char *size, *overlay;
+
     int threads;
     const char *device;
     bool json, csv, force, quiet, help;

@@ -4,6 +4,7 @@
 #define OWN(name, kind, field) STAIR_OPTION(name, kind, cli_options, field)
 
 static const char *const starting_points[] = {"both", "uninformed", "informed", NULL};
+static const char *const sizes[] = {"column", "page", "slide", NULL};
 static const char *const theories[] = {"none", "fixed", "trajectory", NULL};
 
 const cli_option own_options[] = {
@@ -63,6 +64,23 @@ const cli_option own_options[] = {
     {.is = {OWN("weights", PATH, weights), .value = "FILE", .text = "trained weights, NPZ: no training"}},
     {.is = {OWN("predict", PATH, predict), .value = "FILE", .text = "questions to label"}},
     {.is = {OWN("save", PATH, save), .value = "FILE", .text = "keep the trained weights, NPZ", .how = true}},
+    /* figures */
+    {.is = {OWN("quick", FLAG, quick), .text = "fewer runs and points, larger errors: minutes"}},
+    {.is = {OWN("size", TEXT, size), .value = "NAME", .text = "of the pictures: column, page or slide",
+            .choices = sizes, .how = true}},
+    {.is = {OWN("overlay", PATH, overlay), .value = "DIR",
+            .text = "folder of the authors' published tables, drawn as grey points", .how = true}},
+    {.is = {OWN("tex", FLAG, tex), .text = "also write NAME.tex, for pgfplots", .how = true}},
+    {.is = {OWN("data", PATH, data), .value = "FILE",
+            .text = "fig3-right: labelled questions; those of the project without it"},
+     .command = "figure"},
+    {.is = {OWN("resume", FLAG, resume),
+            .text = "keep figures whose numbers are there, and go on with the one that was interrupted",
+            .how = true},
+     .command = "figure"},
+    {.is = {OWN("out", PATH, out), .value = "DIR", .text = "folder of the figures", .how = true},
+     .command = "figure"},
+    {.is = {OWN("force", FLAG, force), .text = "replace existing figures", .how = true}, .command = "figure"},
     /* pages */
     {.is = {OWN("out", PATH, out), .value = "FILE", .text = "the page, FILE.html", .how = true},
      .command = "report"},

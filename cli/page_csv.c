@@ -1,4 +1,5 @@
-/* CSV as stair writes it (report_csv.c): a line of names, then rows; no quotes, no comments. */
+/* CSV as stair writes it (report_csv.c): a line of names, then rows; no quotes.
+ * Lines before the names that start with # are those of figures, and are passed over. */
 #include "page.h"
 #include "io/text_file.h"
 
@@ -43,8 +44,9 @@ static stair_status read_names(page_table *table, const stair_line *line, json_t
         json_t *name = json_stringn(start, length);
         if (!name || length == 0 || memchr(start, 0, length)) {
             json_decref(name);
-            return stair_fail(table->context, STAIR_BAD_INPUT, "%s: line 1: name %zu of a column is %s",
-                              table->path, json_array_size(names) + 1, length ? "not a text" : "empty");
+            return stair_fail(table->context, STAIR_BAD_INPUT, "%s: line %d: name %zu of a column is %s",
+                              table->path, line->number, json_array_size(names) + 1,
+                              length ? "not a text" : "empty");
         }
         if (json_array_append_new(names, name)) return page_no_memory(table->context);
     }
@@ -72,8 +74,10 @@ static stair_status read_lines(page_table *table, const stair_text *text, json_t
 {
     stair_line line;
     size_t offset = 0;
-    if (!stair_text_line(text, &offset, &line))
-        return stair_fail(table->context, STAIR_BAD_INPUT, "%s: empty", table->path);
+    bool found;
+    do found = stair_text_line(text, &offset, &line);
+    while (found && line.length && *line.start == '#');
+    if (!found) return stair_fail(table->context, STAIR_BAD_INPUT, "%s: empty", table->path);
     STAIR_TRY(read_names(table, &line, names));
     while (stair_text_line(text, &offset, &line)) STAIR_TRY(read_row(table, &line, names));
     return STAIR_OK;

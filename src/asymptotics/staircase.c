@@ -550,7 +550,8 @@ static stair_status find(stair_context *context, const stair_model *model, int s
         status = stair_branch_prepare(s->b, context, model, s->options);
     }
     if (status == STAIR_OK) status = climb(s, steps);
-    if (status == STAIR_COSTLY && *s->count) { /* what was found is a result */
+    if ((status == STAIR_COSTLY || status == STAIR_UNSUPPORTED) &&
+        *s->count) { /* what was found is a result */
         char reason[400];
         snprintf(reason, sizeof reason, "%.390s", stair_context_message(context));
         status = stair_fail(context, STAIR_NOT_CONVERGED, "after %d steps %s", *s->count, reason);
