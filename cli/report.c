@@ -1,5 +1,6 @@
 /* One report feeds up to two sinks: standard output, and the --out file. */
 #include "entries.h"
+#include "io/atomic_file.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -47,6 +48,7 @@ static stair_status open_sinks(cli_report *report)
     if (o->out && !format)
         return stair_fail(context, STAIR_BAD_INPUT, "--out %s: the name must end in .csv, .json or .npz",
                           o->out);
+    if (format) stair_atomic_sweep(o->out);
     if (format) STAIR_TRY(add_sink(report, format, o->out));
     return add_sink(report, o->json ? &json_format : o->csv ? &csv_format : &table_format, NULL);
 }

@@ -46,7 +46,7 @@ stair_status text_sink_open(cli_report *report, cli_sink *sink)
 
 static stair_status copy_to_stdout(stair_context *context, FILE *spool)
 {
-    char buffer[65536];
+    char buffer[32768];
     size_t got;
     if (fflush(spool) || ferror(spool))
         return stair_fail(context, STAIR_FAILED, "spool of standard output: %s", strerror(errno));

@@ -124,10 +124,10 @@ stair_status stair_model_forward(stair_context *context, const stair_model *mode
 stair_status stair_model_gradient(stair_context *context, const stair_model *model, const double *z,
                                   const double *cotangent, double *gradient);
 
-/* Plain outputs y (n, K) to carried labels (n, K), and back. */
 /* Whether labels (n, K) are such as the model carries: finite, and rows of log softmax add up to 1. */
 stair_status stair_model_labels_check(stair_context *context, const stair_model *model, size_t n,
                                       const double *labels);
+/* Plain outputs y (n, K) to carried labels (n, K). */
 stair_status stair_model_labels_from_outputs(stair_context *context, const stair_model *model, size_t n,
                                              const double *y, double *labels);
 

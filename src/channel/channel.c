@@ -258,7 +258,9 @@ static stair_status integrate_sample(const channel_job *job, stair_worker *w, st
     }
     *error = now.error;
     *used = now.rule;
-    if (!isfinite(best->logz) && job->method < 0)
+    bool numbers = isfinite(best->logz);
+    for (size_t k = 0; k < size * size; k++) numbers &= !isnan(best->g[k % size]) && !isnan(best->dg[k]);
+    if (!numbers && job->method < 0)
         return stair_fail(w->context, STAIR_UNSUPPORTED,
                           "the posterior given this label could not be integrated");
     return STAIR_OK;

@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROUNDS  3000
+#ifndef ROUNDS /* fewer where an input takes long */
+#define ROUNDS 3000
+#endif
 #define LARGEST 512
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -31,6 +33,10 @@ static const char *const seeds[] = {
     "[[1.0]]}]}, "
     "{\"alpha\": 0.2, \"start\": \"b\", \"Q\": [[1.0]], \"errors\": {\"bayes\": 1e-3, \"bayes_error\": "
     "null}}]}",
+    "\x05"
+    "attention:layers=2\n--alpha\n0.1,0.2\n--set\nskip=0.5:2:0.5\n--precision\n1e-3\n--json",
+    "\x03"
+    "attention\n--set\nlayers=1,2\n--steps\n2",
     "skip,kind,alpha,error,learns\n1,weak,0.2,1e-3,2\n1,perfect,1.0,nan,1 2\n",
 };
 
