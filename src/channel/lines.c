@@ -119,7 +119,7 @@ static stair_status nested(stair_worker *w, stair_lines *s, int fine, stair_post
             s->singular = s->full = false;
             stair_leaf_clear(&s->sums);
             stair_lines_run(s);
-            if (!(s->sums.mass > 0) || s->singular) return refuse(w, s);
+            if (!(s->sums.mass > 0) || (s->singular && !s->sums.atoms)) return refuse(w, s);
         } while (s->outers && !covers(s));
         finish(s, t, &s->sums, f->size, out);
     }
@@ -180,7 +180,7 @@ static stair_status by_shifts(stair_worker *w, stair_lines *s, const stair_chann
         add_points(w, s, options->seed, t, count, sums);
         stair_leaf_clear(&all);
         for (int r = 0; r < STAIR_LINES_SHIFTS; r++) stair_leaf_merge(s->n, &all, &sums[r]);
-        if (!(all.mass > 0) || s->singular) return refuse(w, s);
+        if (!(all.mass > 0)) return refuse(w, s);
         double square = 0;
         clear(f, &w->second);
         finish(s, t, &all, f->size, &w->second);

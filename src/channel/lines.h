@@ -41,6 +41,12 @@ typedef struct {
     double first[STAIR_FORMULA_CELLS], second[STAIR_FORMULA_CELLS * STAIR_FORMULA_CELLS];
 } stair_leaf_sums;
 
+/* Nodes of Gauss and Legendre on (-1, 1). */
+typedef struct {
+    int count;
+    double node[STAIR_LINES_PANEL], weight[STAIR_LINES_PANEL];
+} stair_panel;
+
 typedef struct stair_lines {
     const stair_model *model;
     const stair_formula *formula;
@@ -49,7 +55,7 @@ typedef struct stair_lines {
     double cut[STAIR_FORMULA_CELLS][STAIR_LINES_CUTS];
     bool boxed[STAIR_FORMULA_CELLS];
     double steep[STAIR_MOST_OUTPUTS][STAIR_FORMULA_CELLS]; /* mean of log |df_k/dz_c| at random Z */
-    double node[STAIR_LINES_PANEL], weight[STAIR_LINES_PANEL];
+    stair_panel panel, rule[4]; /* of the noisy level, and of outer ones by fineness */
     /* of one sample */
     int n, cell[STAIR_FORMULA_CELLS]; /* level to cell */
     stair_level_kind kind[STAIR_FORMULA_CELLS];

@@ -10,11 +10,12 @@
 #define MOST_BREAKS 40  /* of an outer level */
 
 static const struct {
-    double step;        /* of equidistant nodes, in standard deviations, before it is halved */
-    double exponential; /* of double-exponential ones */
-    double reach;       /* of those: beyond, nodes are nearer to an end than rounding */
-    int halvings;       /* to find where the number of roots changes */
-    double wide;        /* roots are looked for up to here, or so many standard deviations from their mean */
+    double step;             /* of equidistant nodes, in standard deviations, before it is halved */
+    double exponential;      /* of double-exponential ones */
+    double panel, end_panel; /* width of panels between, and of those nodes */
+    double reach;            /* of those: beyond, nodes are nearer to an end than rounding */
+    int halvings;            /* to find where the number of roots changes */
+    double wide; /* roots are looked for up to here, or so many standard deviations from their mean */
     double deviations;
     double same;        /* relative difference of labels of a flat output that are the same */
     int panels;         /* halvings of a panel of the noisy level */
@@ -23,6 +24,8 @@ static const struct {
 } tuning = {.step = 0.6,
             .exponential = 0.25,
             .reach = 3.4,
+            .panel = 1.5,
+            .end_panel = 2,
             .halvings = 60,
             .wide = 32,
             .deviations = 16,
@@ -223,8 +226,8 @@ static void solve_level(stair_lines *s, int level)
     }
     for (int k = 0; k < set->points; k++) {
         double x = (set->at[k] - mean) / sd, slope = fabs(set->slope[k]);
-        if (!(slope > 0)) {
-            s->singular = true;
+        if (!(slope > 0)) { /* of a node of an outer level this is rounding, next to a fold */
+            s->singular |= !s->outers && !set->intervals;
             continue;
         }
         s->z[c] = set->at[k];
@@ -246,10 +249,10 @@ static double panel(stair_lines *s, int level, double mean, double a, double b, 
 {
     double top = -INFINITY, sum = 0;
     for (int i = 0; i < STAIR_LINES_PANEL; i++) {
-        at[i] = 0.5 * (a + b) + 0.5 * (b - a) * s->node[i];
+        at[i] = 0.5 * (a + b) + 0.5 * (b - a) * s->panel.node[i];
         value[i] = energy(s, level, mean, at[i]);
         if (isnan(value[i])) value[i] = -INFINITY;
-        value[i] += log(0.5 * (b - a) * s->weight[i]);
+        value[i] += log(0.5 * (b - a) * s->panel.weight[i]);
         top = fmax(top, value[i]);
     }
     if (isinf(top)) return -INFINITY;
@@ -347,32 +350,54 @@ typedef struct {
     long found[MOST_NODES]; /* leaves below */
 } node_list;
 
+static void add_node(node_list *list, double x, double share)
+{
+    if (list->count == MOST_NODES || !(share > 0)) return;
+    list->x[list->count] = x;
+    list->log_share[list->count++] = log(share);
+}
+
 /* Equidistant over (a, b), whose ends do not matter. */
 static void plain_nodes(const stair_lines *s, double a, double b, node_list *list)
 {
     double h = ldexp(tuning.step, -s->fine);
-    int most = MOST_NODES / 2 - 1, half = (int)fmin(most, ceil(0.5 * (b - a) / h));
+    int half = (int)fmin(MOST_NODES / 2 - 1, ceil(0.5 * (b - a) / h));
     h = 0.5 * (b - a) / half;
-    list->count = 2 * half + 1;
-    for (int k = -half; k <= half; k++) {
-        list->x[k + half] = 0.5 * (a + b) + k * h;
-        list->log_share[k + half] = log(h);
-    }
+    for (int k = -half; k <= half; k++) add_node(list, 0.5 * (a + b) + k * h, h);
 }
 
 /* x = a + (b - a) / (1 + exp(-pi sinh u)): any power of the distance from an end may stand there. */
 static void end_nodes(const stair_lines *s, double a, double b, node_list *list)
 {
     double h = ldexp(tuning.exponential, -s->fine);
-    int half = (int)fmin(MOST_NODES / 2 - 1, floor(tuning.reach / h));
-    list->count = 0;
+    int half = (int)floor(tuning.reach / h);
     for (int k = -half; k <= half; k++) {
         double u = k * h, e = exp(-M_PI * sinh(fabs(u))), near = (b - a) * e / (1 + e);
-        double x = u < 0 ? a + near : b - near, slope = (b - a) * M_PI * cosh(u) * e / ((1 + e) * (1 + e));
-        if (!(x > a && x < b) || !(slope > 0)) continue;
-        list->x[list->count] = x;
-        list->log_share[list->count++] = log(h * slope);
+        double x = u < 0 ? a + near : b - near;
+        if (x > a && x < b) add_node(list, x, h * (b - a) * M_PI * cosh(u) * e / ((1 + e) * (1 + e)));
     }
+}
+
+/* Gauss-Legendre panels over (a, b), where the integrand is smooth up to both ends. */
+static void panel_nodes(const stair_lines *s, double a, double b, node_list *list)
+{
+    int panels = (int)ceil((b - a) / tuning.panel), fine = s->fine < 3 ? s->fine : 3;
+    panels <<= s->fine - fine;
+    double width = (b - a) / panels;
+    for (int k = 0; k < panels; k++)
+        for (int i = s->rule[fine].count - 1; i >= 0; i--)
+            add_node(list, a + width * (k + 0.5 + 0.5 * s->rule[fine].node[i]),
+                     0.5 * width * s->rule[fine].weight[i]);
+}
+
+/* Ends where the number of leaves changes may be singular. */
+static void piece_nodes(const stair_lines *s, double a, double b, bool rough_a, bool rough_b, node_list *list)
+{
+    double width = fmin(tuning.end_panel, (b - a) / (rough_a && rough_b ? 2 : 1));
+    double from = rough_a ? a + width : a, to = rough_b ? b - width : b;
+    if (rough_a) end_nodes(s, a, from, list);
+    if (to - from > 1e-12 * (b - a)) panel_nodes(s, from, to, list);
+    if (rough_b) end_nodes(s, to, b, list);
 }
 
 static void at_node(stair_lines *s, int level, double x, double log_share)
@@ -423,25 +448,37 @@ static bool run_nodes(stair_lines *s, int level, node_list *list)
     return same;
 }
 
-/* Over (a, b).  Where the number of leaves changes inside it is split there, and done again. */
-static void outer_piece(stair_lines *s, int level, double a, double b, bool open, int depth)
+/* A piece of an outer level: `open` is all of it, ends are rough where leaves come or go. */
+typedef struct {
+    double a, b;
+    bool open, rough_a, rough_b;
+} piece;
+
+/* Where the number of leaves changes inside it is split there, and done again. */
+static void outer_piece(stair_lines *s, int level, piece p, int depth)
 {
     node_list list;
     double place[MOST_BREAKS + 1];
     int count = 0;
     stair_leaf_sums kept = s->sums;
-    (open ? plain_nodes : end_nodes)(s, a, b, &list);
+    list.count = 0;
+    if (p.open)
+        plain_nodes(s, p.a, p.b, &list);
+    else
+        piece_nodes(s, p.a, p.b, p.rough_a, p.rough_b, &list);
     if (run_nodes(s, level, &list) || depth == 0) return;
     for (int k = 0; k + 1 < list.count && count < MOST_BREAKS; k++)
         if (list.found[k] != list.found[k + 1])
             place[count++] = change(s, level, list.x[k], list.found[k], list.x[k + 1]);
     if (count == MOST_BREAKS) return; /* it changes all the time: nodes as they are, with their error */
     s->sums = kept;
-    double from = a;
+    piece part = {.b = p.a, .rough_b = p.rough_a};
     for (int k = 0; k <= count; k++) {
-        double to = k < count ? place[k] : b;
-        if (to > from) outer_piece(s, level, from, to, false, depth - 1);
-        from = to;
+        part.a = part.b;
+        part.rough_a = part.rough_b;
+        part.b = k < count ? place[k] : p.b;
+        part.rough_b = k < count || p.rough_b;
+        if (part.b > part.a) outer_piece(s, level, part, depth - 1);
     }
 }
 
@@ -466,7 +503,7 @@ static void outer_level(stair_lines *s, int level)
         if (!(to > from)) continue;
         if (to >= s->radius) to = s->radius;
         whole &= to == s->radius;
-        outer_piece(s, level, from, to, whole, 2);
+        outer_piece(s, level, (piece){.a = from, .b = to, .open = whole}, 2);
         from = to;
     }
 }
