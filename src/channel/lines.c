@@ -2,8 +2,8 @@
  * time.
  *
  *   no outer level      exact
- *   one or two          steps are halved; the change is the error, and where changes fall as fast as those of
- *                       smooth integrands do, the error is the change to the power 3/2
+ *   one or two          equidistant steps, then their halves; where these differ by more than was asked for,
+ *                       adaptive panels of ever smaller tolerance.  The last change is the error
  *   three and more      randomly shifted lattices through the Gaussian: the spread of eight shifts is the
  * error
  */
@@ -16,18 +16,23 @@
 #include "core/rng.h"
 
 static const struct {
-    double radius;      /* standard deviations that outer levels cover, */
-    double edge;        /* at least so many beyond the mean of what is found, */
-    double most_radius; /* and never more */
-    int passes;         /* halvings of steps, */
-    int points;         /* or points of a shift to begin with, */
-    int doublings;      /* and how often they are doubled */
-    double noise;       /* error of the noisy level, by its panels */
-    int noisy_cells;    /* with noise on y: cells up to which this is better than sampling all of Z */
+    double radius;                           /* standard deviations that outer levels cover, */
+    double edge;                             /* at least so many beyond the mean of what is found, */
+    double most_radius;                      /* and never more */
+    int passes;                              /* two with equidistant steps, the others adaptive, */
+    double first_tolerance, least_tolerance; /* of those */
+    double fold;                             /* relative error of moments next to a fold */
+    int points;                              /* or points of a shift to begin with, */
+    int doublings;                           /* and how often they are doubled */
+    double noise;                            /* error of the noisy level, by its panels */
+    int noisy_cells; /* with noise on y: cells up to which this is better than sampling all of Z */
 } tuning = {.radius = 8,
             .edge = 6,
             .most_radius = 60,
-            .passes = 4,
+            .passes = 6,
+            .first_tolerance = 1e-4,
+            .least_tolerance = 1e-13,
+            .fold = 3e-8,
             .points = 128,
             .doublings = 6,
             .noise = 1e-9,
@@ -129,18 +134,21 @@ static stair_status nested(stair_worker *w, stair_lines *s, int fine, stair_post
 static stair_status by_passes(stair_worker *w, stair_lines *s, const stair_channel_options *options,
                               stair_posterior *out, double *error)
 {
-    double before = INFINITY;
+    s->tolerance = tuning.first_tolerance;
+    s->folded = false;
     STAIR_TRY(nested(w, s, 0, out));
     *error = s->full ? INFINITY : 0;
     if (!s->outers) return STAIR_OK;
     for (int pass = 1; pass < tuning.passes; pass++) {
         stair_posterior_copy(&w->f, out, &w->first);
         STAIR_TRY(nested(w, s, pass, out));
-        double now = stair_posterior_distance(&w->f, out, &w->first);
-        *error = now <= pow(before, 1.5) && now < 0.1 ? pow(now, 1.5) : now;
+        *error = stair_posterior_distance(&w->f, out, &w->first);
         if (s->full) *error = INFINITY;
+        if (s->folded) *error += tuning.fold * stair_posterior_sensitivity(&w->f, out);
         if (*error <= options->precision) return STAIR_OK;
-        before = now;
+        if (pass >= 2)
+            s->tolerance =
+                fmax(tuning.least_tolerance, fmin(1e-2, options->precision / *error) * s->tolerance);
     }
     return STAIR_OK;
 }

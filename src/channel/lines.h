@@ -55,7 +55,7 @@ typedef struct stair_lines {
     double cut[STAIR_FORMULA_CELLS][STAIR_LINES_CUTS];
     bool boxed[STAIR_FORMULA_CELLS];
     double steep[STAIR_MOST_OUTPUTS][STAIR_FORMULA_CELLS]; /* mean of log |df_k/dz_c| at random Z */
-    stair_panel panel, rule[4]; /* of the noisy level, and of outer ones by fineness */
+    stair_panel panel, rule[3]; /* of the noisy level, and of outer ones by fineness */
     /* of one sample */
     int n, cell[STAIR_FORMULA_CELLS]; /* level to cell */
     stair_level_kind kind[STAIR_FORMULA_CELLS];
@@ -73,7 +73,9 @@ typedef struct stair_lines {
     bool singular;       /* an infinite density was met */
     bool full;           /* a line had more roots than fit, or was not resolved */
     double radius;       /* of outer levels, */
-    int fine;            /* and how often their steps are halved */
+    int fine;            /* how fine their nodes are, */
+    double tolerance;    /* and what halves of panels may differ by */
+    bool folded; /* leaves came or went: places of folds are known to rounding, their roots to its root */
     long visited;
     stair_leaf_sums sums;
     stair_line line[STAIR_FORMULA_CELLS];

@@ -18,9 +18,9 @@ static const struct {
     int trials;   /* random Z for slopes */
     double least; /* |df/dz| that counts as zero there */
     double wide;  /* half the width of the segment that cuts are looked for on */
-    int nodes[4]; /* of a panel of an outer level, from coarse to fine */
+    int nodes[3]; /* of a panel of an outer level, from coarse to fine */
     double apart; /* correlation below which a box level is not coupled */
-} tuning = {.trials = 64, .least = 1e-12, .wide = 64, .nodes = {4, 6, 9, 14}, .apart = 1e-14};
+} tuning = {.trials = 64, .least = 1e-12, .wide = 64, .nodes = {5, 7, 8}, .apart = 1e-14};
 
 static void find_slopes(stair_lines *s)
 {
@@ -57,7 +57,7 @@ stair_status stair_lines_create(stair_context *context, const stair_model *model
     find_slopes(s);
     s->panel.count = STAIR_LINES_PANEL;
     stair_gauss_legendre(s->panel.count, s->panel.node, s->panel.weight);
-    for (int k = 0; k < 4; k++) {
+    for (int k = 0; k < 3; k++) {
         s->rule[k].count = tuning.nodes[k];
         stair_gauss_legendre(s->rule[k].count, s->rule[k].node, s->rule[k].weight);
     }

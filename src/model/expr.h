@@ -107,6 +107,9 @@ void stair_line_fix(stair_line *line, const double *z);
 stair_bound stair_line_bound(stair_line *line, double low, double high);
 double stair_line_value(stair_line *line, double at, double *slope); /* slope may be NULL */
 
+/* bound (count): of the values of all steps where every cell has a range; slopes mean nothing. */
+void stair_program_ranges(const stair_program *program, const stair_range *cell, stair_bound *bound);
+
 #define STAIR_LINE_MOST 64 /* points, and intervals, of one line */
 typedef struct {
     int points, intervals;

@@ -269,30 +269,51 @@ static stair_bound fixed(double value)
     return (stair_bound){.value = exactly(value), .slope = exactly(0), .empty = isnan(value)};
 }
 
+/* The bound of one step from those of its arguments. */
+static stair_bound bound_step(const stair_step_of *s, const stair_bound *a, const stair_bound *b)
+{
+    stair_bound out = {
+        .broken = a->broken || b->broken, .bent = a->bent || b->bent, .empty = a->empty || b->empty};
+    if (out.empty) return out;
+    if (s->op == STAIR_OP_POWER)
+        of_power(s, a, &out);
+    else if (s->b < 0)
+        of_one(s, a, &out);
+    else
+        of_two(s, a, b, &out);
+    return out;
+}
+
 stair_bound stair_line_bound(stair_line *line, double low, double high)
 {
+    static const stair_bound none;
     const stair_program *p = line->program;
-    stair_bound *out = NULL;
+    uint32_t bit = (uint32_t)1 << line->cell;
+    int last = p->output[line->output];
     for (int k = 0; k < line->count; k++) {
         const stair_step_of *s = &p->step[line->order[k]];
-        out = &line->bound[line->order[k]];
+        stair_bound *out = &line->bound[line->order[k]], a, b;
         if (s->op == STAIR_OP_CELL) {
             *out = (stair_bound){.value = {low, high}, .slope = exactly(1)};
             continue;
         }
-        uint32_t bit = (uint32_t)1 << line->cell;
-        stair_bound a = p->step[s->a].needs & bit ? line->bound[s->a] : fixed(line->value[s->a]), b = {0};
-        if (s->b >= 0) b = p->step[s->b].needs & bit ? line->bound[s->b] : fixed(line->value[s->b]);
-        *out = (stair_bound){
-            .broken = a.broken || b.broken, .bent = a.bent || b.bent, .empty = a.empty || b.empty};
-        if (out->empty) continue;
-        if (s->op == STAIR_OP_POWER)
-            of_power(s, &a, out);
-        else if (s->b < 0)
-            of_one(s, &a, out);
-        else
-            of_two(s, &a, &b, out);
+        a = p->step[s->a].needs & bit ? line->bound[s->a] : fixed(line->value[s->a]);
+        b = s->b < 0 ? none : p->step[s->b].needs & bit ? line->bound[s->b] : fixed(line->value[s->b]);
+        *out = bound_step(s, &a, &b);
     }
-    int last = p->output[line->output];
-    return out ? line->bound[last] : fixed(line->value[last]);
+    return line->count ? line->bound[last] : fixed(line->value[last]);
+}
+
+void stair_program_ranges(const stair_program *p, const stair_range *cell, stair_bound *bound)
+{
+    static const stair_bound none;
+    for (int k = 0; k < p->count; k++) {
+        const stair_step_of *s = &p->step[k];
+        if (s->op == STAIR_OP_CELL)
+            bound[k] = (stair_bound){.value = cell[s->cell], .slope = exactly(0)};
+        else if (s->op == STAIR_OP_CONST)
+            bound[k] = fixed(s->value);
+        else
+            bound[k] = bound_step(s, &bound[s->a], s->b < 0 ? &none : &bound[s->b]);
+    }
 }
