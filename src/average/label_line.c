@@ -3,10 +3,10 @@
  *   E phi = int dy Z_out(y, 0, 1) phi(y)  +  sum over atoms of P(y) phi(y)
  *
  * Between places where the density of y may be singular, the values of the link next to Z = 0 in every
- * orthant, nodes are double-exponential: any integrable singularity may stand at the ends.  Values that
- * random Z have more than once are atoms.  Two interlaced sets of nodes give the error; what is missing of
- * the probability is part of it.  Of several tokens with a label each all have the same label here: the
- * numbers that are averaged are sums over tokens. */
+ * orthant, and a few quantiles, nodes are double-exponential: any integrable singularity may stand at the
+ * ends.  Values that random Z have more than once are atoms.  Two interlaced sets of nodes give the error;
+ * what is missing of the probability is part of it.  Of several tokens with a label each all have the same
+ * label here: the numbers that are averaged are sums over tokens. */
 #include "average/average.h"
 
 #include <math.h>
@@ -97,19 +97,32 @@ static void find_places(line_job *job)
     }
 }
 
-/* Values that come more than once. */
-static void find_atoms(line_job *job)
+static int compare(const void *a, const void *b)
 {
-    double cell[STAIR_FORMULA_CELLS], *seen = malloc(sizeof(double) * (size_t)tuning.trials);
-    job->atoms = 0;
-    for (int i = 0; i < tuning.trials && seen && !job->model->info.output_noisy; i++) {
-        stair_rng_normals(12, STAIR_RNG_POINTS, (uint64_t)i, job->formula->program.cells, cell);
-        seen[i] = value_at(job, cell);
-        for (int k = 0; k < i; k++)
-            if (seen[k] == seen[i]) insert(seen[i], MOST_ATOMS, &job->atoms, job->atom);
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Labels of random Z: values that come more than once are atoms, and a few quantiles say where labels are. */
+static stair_status look_at_labels(stair_context *context, line_job *job)
+{
+    static const double quantile[] = {0.03, 0.5, 0.97};
+    double cell[STAIR_FORMULA_CELLS + 1], *seen = malloc(sizeof(double) * (size_t)tuning.trials);
+    int cells = job->formula->program.cells;
+    if (!seen) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+    for (int i = 0; i < tuning.trials; i++) {
+        stair_rng_normals(12, STAIR_RNG_POINTS, (uint64_t)i, cells + 1, cell);
+        seen[i] = value_at(job, cell) + sqrt(job->model->info.noise) * cell[cells];
     }
-    free(seen);
+    qsort(seen, (size_t)tuning.trials, sizeof *seen, compare);
+    job->atoms = 0;
+    for (int i = 1; i < tuning.trials; i++)
+        if (seen[i] == seen[i - 1]) insert(seen[i], MOST_ATOMS, &job->atoms, job->atom);
+    for (int k = 0; k < 3; k++)
+        insert(seen[(int)(quantile[k] * tuning.trials)], MOST_PLACES, &job->places, job->place);
     for (int k = 0; k < job->atoms; k++) insert(job->atom[k], MOST_PLACES, &job->places, job->place);
+    free(seen);
+    return STAIR_OK;
 }
 
 /* Nodes y with their weights, each in one of two rows. */
@@ -239,7 +252,7 @@ static stair_status evaluate(stair_context *context, const stair_structure *stru
     stair_subspace rest;
     double step = tuning.step / fmax(0.5, effort->fineness);
     find_places(&job);
-    find_atoms(&job);
+    STAIR_TRY(look_at_labels(context, &job));
     size_t most = (size_t)job.places * 2 * (size_t)(2 * tuning.reach / step + 2) + 2 * MOST_ATOMS;
     node_list list = {.room = most};
     list.y = malloc(most * sizeof(double));

@@ -210,6 +210,30 @@ static double add_labels(const label_job *job, const stair_subspace *rest, const
     return all;
 }
 
+/* Posteriors of n labels; one that no Z near its prior mean gives has probability zero. */
+static stair_status evaluate_all(stair_context *context, const label_job *job,
+                                 const stair_channel_options *channel, size_t first, size_t n,
+                                 const double *label, const double *omega, stair_channel_result *result)
+{
+    size_t pm = (size_t)job->pm, k = (size_t)job->labels;
+    stair_status status =
+        stair_channel_evaluate(context, job->model, channel, first, n, label, omega, 1, job->cov, result);
+    if (status != STAIR_BAD_INPUT) return status;
+    for (size_t i = 0; i < n; i++) {
+        stair_channel_result one = {.logz = result->logz + i,
+                                    .error = result->error + i,
+                                    .g = result->g + i * pm,
+                                    .dg = result->dg + i * pm * pm};
+        status = stair_channel_evaluate(context, job->model, channel, first + i, 1, label + i * k,
+                                        omega + i * pm, 1, job->cov, &one);
+        if (status == STAIR_BAD_INPUT)
+            *one.logz = -INFINITY;
+        else
+            STAIR_TRY(status);
+    }
+    return STAIR_OK;
+}
+
 #define BATCH 256 /* prior means at a time */
 
 static stair_status run(stair_context *context, label_job *job, const stair_average_effort *effort,
@@ -233,8 +257,7 @@ static stair_status run(stair_context *context, label_job *job, const stair_aver
                 memcpy(omega + (i * v + j) * pm, omega + i * v * pm, pm * sizeof(double));
             memcpy(label + i * v * k, job->label, v * k * sizeof(double));
         }
-        status = stair_channel_evaluate(context, job->model, &effort->channel, first * v, n * v, label, omega,
-                                        1, job->cov, &result);
+        status = evaluate_all(context, job, &effort->channel, first * v, n * v, label, omega, &result);
         for (size_t i = 0; i < n && status == STAIR_OK; i++) {
             double *row = out->sample + set->row[first + i] * out->count;
             double all = add_labels(job, rest, &result, i, set->weight[first + i], false, out, features, row);

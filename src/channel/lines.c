@@ -124,6 +124,10 @@ static stair_status nested(stair_worker *w, stair_lines *s, int fine, stair_post
             s->singular = s->full = false;
             stair_leaf_clear(&s->sums);
             stair_lines_run(s);
+            if (!(s->sums.mass > 0) && s->outers && s->radius < tuning.most_radius) {
+                s->radius = tuning.most_radius; /* far out in the tails */
+                stair_lines_run(s);
+            }
             if (!(s->sums.mass > 0) || (s->singular && !s->sums.atoms)) return refuse(w, s);
         } while (s->outers && !covers(s));
         finish(s, t, &s->sums, f->size, out);
