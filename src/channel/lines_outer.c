@@ -24,17 +24,21 @@ static const struct {
     double reach;       /* of those: beyond, nodes are nearer to an end than rounding */
     double panel;       /* width of panels */
     double wide;        /* cells are looked at up to here, */
+    double unseen;      /* part of the whole that nobody sees, */
     double slack;       /* and labels may be outside of bounds by so much, relative */
-    int halvings;       /* to find where the number of leaves changes, */
-    int splits;         /* and of a panel */
+    int halvings;       /* to find where the number of leaves changes */
+    int splits;         /* of a panel, */
+    int most_splits;    /* and of all panels of a level */
 } tuning = {.step = 0.6,
             .exponential = 0.125,
             .reach = 3.4,
             .panel = 2,
             .wide = 64,
+            .unseen = 1e-10,
             .slack = 1e-9,
             .halvings = 60,
-            .splits = 30};
+            .splits = 30,
+            .most_splits = 100};
 
 typedef struct {
     double a, b;
@@ -44,7 +48,8 @@ typedef struct {
 typedef struct {
     int count;
     double x[MOST_NODES], log_share[MOST_NODES];
-    long found[MOST_NODES]; /* leaves below */
+    long found[MOST_NODES];      /* leaves below, */
+    double log_mass[MOST_NODES]; /* and what they add */
 } node_list;
 
 static void add_node(node_list *list, double x, double share)
@@ -122,16 +127,23 @@ static double change(stair_lines *s, int level, double a, long at_a, double b)
     return 0.5 * (a + b);
 }
 
-/* Runs nodes; whether all found the same. */
+/* Runs nodes; whether all found the same, but where leaves come or go that add nothing to be seen. */
 static bool run_nodes(stair_lines *s, int level, node_list *list)
 {
     bool same = true;
     for (int k = 0; k < list->count; k++) {
-        long before = s->sums.leaves;
+        stair_leaf_sums *sums = &s->sums;
+        long before = sums->leaves;
+        double top = sums->top, mass = sums->mass;
         at_node(s, level, list->x[k], list->log_share[k]);
-        list->found[k] = leaves_below(s, level, s->sums.leaves - before);
-        same &= list->found[k] == list->found[0];
+        list->found[k] = leaves_below(s, level, sums->leaves - before);
+        mass = sums->mass - (mass > 0 ? mass * exp(top - sums->top) : 0);
+        list->log_mass[k] = mass > 0 ? sums->top + log(mass) : -INFINITY;
     }
+    double least = s->sums.mass > 0 ? s->sums.top + log(s->sums.mass) + log(tuning.unseen) : INFINITY;
+    for (int k = 0; k + 1 < list->count; k++)
+        same &= list->found[k] == list->found[k + 1] ||
+                (list->log_mass[k] < least && list->log_mass[k + 1] < least && !s->dry);
     return same;
 }
 
@@ -197,9 +209,24 @@ static double difference(int n, const stair_leaf_sums *a, const stair_leaf_sums 
     return most;
 }
 
-/* Adds panel p, known by `whole`, to `all`, in halves where these say otherwise. */
-static void refine(stair_lines *s, int level, panel p, const stair_leaf_sums *whole, int depth,
-                   const stair_leaf_sums *total, stair_leaf_sums *all)
+/* What halving the panels of one level has come to. */
+typedef struct {
+    stair_leaf_sums all;   /* of panels that are done */
+    stair_leaf_sums total; /* of all, as far as is known: the measure of differences */
+    int left;              /* halvings that are allowed */
+} halving;
+
+/* A peak that was missed before makes what is known larger. */
+static void raise_total(int n, const stair_leaf_sums *found, halving *h)
+{
+    if (found->mass > 0 && found->top + log(found->mass) > h->total.top + log(h->total.mass)) {
+        stair_leaf_clear(&h->total);
+        stair_leaf_merge(n, &h->total, found);
+    }
+}
+
+/* Adds panel p, known by `whole`, in halves where these say otherwise. */
+static void refine(stair_lines *s, int level, panel p, const stair_leaf_sums *whole, int depth, halving *h)
 {
     panel half[2] = {p, p};
     stair_leaf_sums part[2], both;
@@ -210,30 +237,32 @@ static void refine(stair_lines *s, int level, panel p, const stair_leaf_sums *wh
         part[k] = run_panel(s, level, half[k]);
         stair_leaf_merge(s->n, &both, &part[k]);
     }
-    if (depth == 0 || difference(s->n, whole, &both, total) <= s->tolerance) {
-        stair_leaf_merge(s->n, all, &both);
+    raise_total(s->n, &both, h);
+    if (depth == 0 || h->left <= 0 || difference(s->n, whole, &both, &h->total) <= s->tolerance) {
+        stair_leaf_merge(s->n, &h->all, &both);
         return;
     }
-    for (int k = 0; k < 2; k++) refine(s, level, half[k], &part[k], depth - 1, total, all);
+    h->left--;
+    for (int k = 0; k < 2; k++) refine(s, level, half[k], &part[k], depth - 1, h);
 }
 
 /* All panels, in halves where it takes that; s->sums gets their sum. */
 static void run_panels(stair_lines *s, int level, int count, const panel *list)
 {
-    stair_leaf_sums kept = s->sums, all, total, whole[MOST_PANELS];
-    stair_leaf_clear(&total);
+    stair_leaf_sums kept = s->sums, whole[MOST_PANELS];
+    halving h = {.left = tuning.most_splits};
+    stair_leaf_clear(&h.all);
+    stair_leaf_clear(&h.total);
     for (int k = 0; k < count; k++) {
         whole[k] = run_panel(s, level, list[k]);
-        stair_leaf_merge(s->n, &total, &whole[k]);
+        stair_leaf_merge(s->n, &h.total, &whole[k]);
     }
-    if (s->fine < ADAPTIVE || s->dry || !(total.mass > 0))
-        all = total;
-    else {
-        stair_leaf_clear(&all);
-        for (int k = 0; k < count; k++) refine(s, level, list[k], &whole[k], tuning.splits, &total, &all);
-    }
+    if (s->fine < ADAPTIVE || s->dry || !(h.total.mass > 0))
+        h.all = h.total;
+    else
+        for (int k = 0; k < count; k++) refine(s, level, list[k], &whole[k], tuning.splits, &h);
     s->sums = kept;
-    stair_leaf_merge(s->n, &s->sums, &all);
+    stair_leaf_merge(s->n, &s->sums, &h.all);
 }
 
 /* Whether bounds leave room for the label where this cell is in (a, b) and those after it are anywhere. */
@@ -321,7 +350,7 @@ void stair_lines_outer(stair_lines *s, int level)
         node_list nodes = {.count = 0};
         stair_leaf_sums kept = s->sums;
         plain_nodes(s, &nodes);
-        if (run_nodes(s, level, &nodes) && nodes.found[0]) return;
+        if (run_nodes(s, level, &nodes) && s->sums.leaves > kept.leaves) return;
         s->sums = kept;
     }
     panel list[MOST_PANELS];
