@@ -20,6 +20,7 @@ static const struct {
     double edge;                             /* at least so many beyond the mean of what is found, */
     double most_radius;                      /* and never more */
     int passes;                              /* two with equidistant steps, the others adaptive, */
+    int nested_passes;                       /* as many with two outer levels, */
     double first_tolerance, least_tolerance; /* of those */
     double fold;                             /* relative error of moments next to a fold */
     int points;                              /* or points of a shift to begin with, */
@@ -30,6 +31,7 @@ static const struct {
             .edge = 6,
             .most_radius = 60,
             .passes = 6,
+            .nested_passes = 4,
             .first_tolerance = 1e-4,
             .least_tolerance = 1e-13,
             .fold = 3e-8,
@@ -143,7 +145,7 @@ static stair_status by_passes(stair_worker *w, stair_lines *s, const stair_chann
     STAIR_TRY(nested(w, s, 0, out));
     *error = s->full ? INFINITY : 0;
     if (!s->outers) return STAIR_OK;
-    for (int pass = 1; pass < tuning.passes; pass++) {
+    for (int pass = 1; pass < (s->outers > 1 ? tuning.nested_passes : tuning.passes); pass++) {
         stair_posterior_copy(&w->f, out, &w->first);
         STAIR_TRY(nested(w, s, pass, out));
         *error = stair_posterior_distance(&w->f, out, &w->first);

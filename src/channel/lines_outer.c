@@ -149,10 +149,12 @@ static bool run_nodes(stair_lines *s, int level, node_list *list)
 
 /* ---- panels ---------------------------------------------------------------------------------------- */
 
-/* Splits (a, b) into panels; those at a rough end are rough there. */
-static int lay_panels(panel whole, int count, panel *list)
+/* Splits (a, b) into panels; those at a rough end are rough there.  Nested levels are not halved panel by
+ * panel but all at once: adaptive sums inside of adaptive sums take too long. */
+static int lay_panels(const stair_lines *s, panel whole, int count, panel *list)
 {
-    int pieces = (int)ceil((whole.b - whole.a) / tuning.panel);
+    int narrower = s->outers > 1 && s->fine > ADAPTIVE ? s->fine - ADAPTIVE : 0;
+    int pieces = (int)ceil(ldexp((whole.b - whole.a) / tuning.panel, narrower));
     if (whole.rough_a && whole.rough_b && pieces < 2) pieces = 2;
     if (count + pieces > MOST_PANELS) pieces = MOST_PANELS - count;
     double width = (whole.b - whole.a) / pieces;
@@ -169,7 +171,7 @@ static int find_breaks(stair_lines *s, int level, panel whole, double *place)
 {
     panel list[MOST_PANELS];
     node_list nodes;
-    int count = lay_panels(whole, 0, list), breaks = 0;
+    int count = lay_panels(s, whole, 0, list), breaks = 0;
     double before = 0;
     long found = 0;
     bool dry = s->dry;
@@ -257,7 +259,7 @@ static void run_panels(stair_lines *s, int level, int count, const panel *list)
         whole[k] = run_panel(s, level, list[k]);
         stair_leaf_merge(s->n, &h.total, &whole[k]);
     }
-    if (s->fine < ADAPTIVE || s->dry || !(h.total.mass > 0))
+    if (s->fine < ADAPTIVE || s->outers > 1 || s->dry || !(h.total.mass > 0))
         h.all = h.total;
     else
         for (int k = 0; k < count; k++) refine(s, level, list[k], &whole[k], tuning.splits, &h);
@@ -315,7 +317,8 @@ static int cut_level(stair_lines *s, int level, panel *list)
         if (!(to > whole.b)) continue;
         bool rough = whole.b == low && low > -s->radius;
         whole = (panel){.a = whole.b, .b = to, .rough_a = rough, .rough_b = to == high && high < s->radius};
-        int breaks = find_breaks(s, level, whole, place);
+        /* a cell seen through its cuts alone changes nothing between them */
+        int breaks = s->boxed[c] ? 0 : find_breaks(s, level, whole, place);
         if (breaks == MOST_BREAKS) breaks = 0;
         s->folded |= breaks > 0 || whole.rough_a || whole.rough_b;
         panel part = {.b = whole.a, .rough_b = rough};
@@ -324,7 +327,7 @@ static int cut_level(stair_lines *s, int level, panel *list)
                            .b = i < breaks ? place[i] : to,
                            .rough_a = part.rough_b,
                            .rough_b = i < breaks || whole.rough_b};
-            if (part.b > part.a) count = lay_panels(part, count, list);
+            if (part.b > part.a) count = lay_panels(s, part, count, list);
         }
     }
     return count;

@@ -87,7 +87,7 @@ typedef struct {
 typedef struct {
     stair_range value, slope;
     bool broken; /* jumps, has a pole or is not defined somewhere inside */
-    bool bent;   /* relu, min or max change over inside: it may be flat on one side */
+    bool bent;   /* abs, relu, min or max change over inside: it may be flat on one side */
     bool empty;  /* is defined nowhere */
 } stair_bound;
 

@@ -32,6 +32,7 @@ static stair_range add(stair_range a, stair_range b)
 {
     if (is_zero(a)) return b;
     if (is_zero(b)) return a;
+    if (a.low == a.high && b.low == b.high && a.low == -b.low) return exactly(0);
     return widened(a.low + b.low, a.high + b.high);
 }
 
@@ -50,6 +51,8 @@ static double times(double a, double b)
 static stair_range multiply(stair_range a, stair_range b)
 {
     if (is_zero(a) || is_zero(b)) return exactly(0);
+    if (a.low == a.high && fabs(a.low) == 1) return a.low > 0 ? b : negative(b); /* so that slopes cancel */
+    if (b.low == b.high && fabs(b.low) == 1) return b.low > 0 ? a : negative(a);
     double p = times(a.low, b.low), q = times(a.low, b.high), r = times(a.high, b.low),
            s = times(a.high, b.high);
     return widened(fmin(fmin(p, q), fmin(r, s)), fmax(fmax(p, q), fmax(r, s)));
@@ -139,6 +142,7 @@ static double slope_of_erf(double x)
 static void bend(stair_range a, stair_range below, stair_range above, stair_range value, stair_range inner,
                  stair_bound *out)
 {
+    out->bent |= a.low < 0 && a.high > 0;
     chain(value, a.low >= 0 ? above : a.high <= 0 ? below : hull(below, above), inner, out);
 }
 
@@ -162,7 +166,6 @@ static void of_one(const stair_step_of *s, const stair_bound *x, stair_bound *ou
              x->slope, out);
         return;
     case STAIR_OP_RELU:
-        out->bent |= a.low < 0 && a.high > 0;
         bend(a, exactly(0), exactly(1), (stair_range){fmax(0, a.low), fmax(0, a.high)}, x->slope, out);
         return;
     case STAIR_OP_SQRT:

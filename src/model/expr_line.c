@@ -159,10 +159,10 @@ static bool decide(stair_line *line, double y, double low, double high, stair_le
     double slack = tuning.slack * (fmin(1e300, fabs(b.value.low)) + fmin(1e300, fabs(b.value.high)));
     if (b.empty || y < b.value.low - slack || y > b.value.high + slack) {
         bool flat = !b.empty && b.slope.low == 0 && b.slope.high == 0 && !b.broken;
-        if (!flat || !same(b.value.low, y)) return true;
+        if (!flat || !same(stair_line_value(line, 0.5 * (low + high), NULL), y)) return true;
     }
     if (b.slope.low == 0 && b.slope.high == 0 && !b.broken) {
-        if (same(0.5 * (b.value.low + b.value.high), y)) add_interval(set, low, high);
+        if (same(stair_line_value(line, 0.5 * (low + high), NULL), y)) add_interval(set, low, high);
         return true;
     }
     /* a slope that is zero at single places at most */
