@@ -84,7 +84,7 @@ static double value_at_end(stair_line *line, double end, double other)
 {
     double there = stair_line_value(line, end, NULL),
            next = stair_line_value(line, nextafter(end, other), NULL);
-    return fabs(next - there) <= tuning.jump * (1 + fabs(there)) ? there : next;
+    return isfinite(there) && fabs(next - there) <= tuning.jump * (1 + fabs(there)) ? there : next;
 }
 
 /* The one root of a monotone f in [low, high]: Newton's steps, halving where they leave the bracket or do not
