@@ -266,12 +266,12 @@ static void posteriors_agree_with_other_rules(void **state)
                                            {"square:tokens=3", "expr:z1^2,tokens=3"},
                                            {"square:tokens=2", "expr:z1_1^2;z1_2^2"},
                                            {"abs", "expr:sqrt(z1^2)"},
-                                           {"product", "expr:0.25*((z1+z2)^2-(z1-z2)^2)"},
+                                           {"product", "expr:2*z2*(z1/2)"},
                                            {"parity:indices=3", "expr:sign(z1)*sign(z2)*sign(z3)"},
                                            {"sign:noise=0.2", "expr:1-2*(z1<0),noise=0.2"}};
     (void)state;
     for (size_t k = 0; k < sizeof pairs / sizeof *pairs; k++) {
-        channel_case a = evaluated(pairs[k][0], 20, 1e-6), b = evaluated(pairs[k][1], 20, 1e-6);
+        channel_case a = evaluated(pairs[k][0], 8, 1e-5), b = evaluated(pairs[k][1], 8, 1e-5);
         for (size_t i = 0; i < a.n; i++) {
             double allowed = 4 * (a.error[i] + b.error[i]) + 1e-9;
             assert_close(a.logz[i], b.logz[i], allowed);
