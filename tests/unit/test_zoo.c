@@ -11,7 +11,7 @@ static stair_step first_step(const char *spec)
 {
     stair_model *model;
     stair_step list[8];
-    int count;
+    int count = 0;
     stair_asymptotics_options o = stair_asymptotics_defaults();
     if (stair_model_create(context, spec, &model) != STAIR_OK ||
         stair_threshold(context, model, &o, 1, 8, list, &count) != STAIR_OK)
