@@ -22,7 +22,7 @@ static stair_step first_step(const char *spec)
 }
 
 /* square, abs: 1/2; product 0.593751; parity pi^2/4, of three never; the label tells: 0; norm2: 1 by symmetry
- * of rotations, G = (y/2 - 1) 1, E G^2 = 1; door: 1 / E G^2 of its truncated variances. */
+ * of rotations, G = (y/2 - 1) 1, E G^2 = 1. */
 static void first_steps(void **state)
 {
     static const struct {

@@ -1,6 +1,6 @@
 /* One index, a formula for every token: y_m = g(Z_m).
  *
- *   abs     |z|                Fisher, arXiv:1811.04420 for the amplitude form of phase retrieval
+ *   abs     |z|                phase retrieval by amplitudes
  *   sign    sign(z)            the perceptron: Gyorgyi, Phys. Rev. A 41, 7097 (1990); Barbier et al., PNAS
  * 116 (2019) linear  z                  Gaussian linear regression relu    max(z, 0) door    sign(|z| - k)
  * the symmetric door: Barbier et al., PNAS 116 (2019)
