@@ -4,8 +4,7 @@
  *
  * xi has a coordinate for each learned direction and token.  Without any the sum is exact; one or two are
  * laid on two interlaced grids, whose distance is the error; more on randomly shifted lattices.  The values
- * that labels take are those of random Z and of all orthants: a value that none of these has is rarer than
- * one in 10^4, and what the labels known leave of the probability is part of the error. */
+ * that labels take are those of many random Z; what these leave of the probability is part of the error. */
 #include "average/average.h"
 
 #include <math.h>
