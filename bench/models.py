@@ -41,10 +41,11 @@ TABLES = {
     "heads": [steps("attention:layers=1,heads=2,readout=1,noise=0.1", "--precision 3e-2 --steps 2"),
               steps("attention:layers=1,heads=2,readout=1,noise=0.1,weights=untied",
                     "--precision 5e-2 --steps 2")],
-    "limit": [steps(f"attention-limit:layers={n},beta={b}",
-                    "--precision 1e-2 " + ("--steps 2 --patience 8" if n < 5 else "--steps 1"))
-              for b in (1, 2) for n in (2, 3, 4, 8, 16)] +
-             [steps(f"attention-limit:layers=2,beta={b},variant=flow") for b in (1, 2)],
+    "limit": [steps(f"attention-limit:layers={n},beta={b}", "--precision 1e-3 --steps 2")
+              for b in (1, 2) for n in (2, 3, 4, 8, 16, 64)] +
+             [steps(f"attention-limit:layers=64,beta={b},variant=flow") for b in (1, 2)],
+    "depth": [steps(f"attention:layers={n},skip={b * n}", "--precision 1e-2 --steps 2")
+              for b in (1, 2) for n in (2, 3, 4, 8)],
     "amp": [amp("attention:layers=1,weights=untied", 0.6, 1000),
             amp("attention:layers=1,heads=2,readout=1,noise=0.1", 1, 1000),
             amp("attention-limit:layers=2,variant=flow", 0.4, 1000),

@@ -18,7 +18,7 @@ int completion_takes(const option_entry *entry)
 
 bool completion_next_word(const char **words, char *word, size_t size)
 {
-    static const char between[] = " []|";
+    static const char between[] = " []|.";
     *words += strspn(*words, between);
     int length = (int)strcspn(*words, between);
     snprintf(word, size, "%.*s", length, *words);

@@ -63,10 +63,15 @@ typedef struct {
     const char *data, *vocab, *test, *weights; /* train */
     const char *predict, *save, *load;
 
+    bool quick, tex; /* figure */
+    const char *size, *overlay;
+
     int threads;
     const char *device;
     bool json, csv, force, quiet, help;
     const char *out;
+    const char *title; /* report */
+    bool plain;
 } cli_options;
 
 extern const cli_option own_options[]; /* ended by a NULL name */
@@ -93,11 +98,12 @@ void options_defaults(cli_options *options);
 
 /* Fills `target` from the command line: options that the scope names, and at most `most` other words.
  * Strings point into argv.  Options that were given are marked, in the order of names. */
-#define OPTION_MOST 64
+#define OPTION_MOST       64  /* options of a command */
+#define OPTION_MOST_WORDS 256 /* words of a command that are none: files of a report */
 typedef struct {
     option_scope scope;
     int most;
-    const char *words[4];
+    const char *words[OPTION_MOST_WORDS];
     int count;
     bool given[OPTION_MOST];
 } option_parse;

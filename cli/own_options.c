@@ -4,6 +4,7 @@
 #define OWN(name, kind, field) STAIR_OPTION(name, kind, cli_options, field)
 
 static const char *const starting_points[] = {"both", "uninformed", "informed", NULL};
+static const char *const sizes[] = {"column", "page", "slide", NULL};
 static const char *const theories[] = {"none", "fixed", "trajectory", NULL};
 
 const cli_option own_options[] = {
@@ -63,6 +64,28 @@ const cli_option own_options[] = {
     {.is = {OWN("weights", PATH, weights), .value = "FILE", .text = "trained weights, NPZ: no training"}},
     {.is = {OWN("predict", PATH, predict), .value = "FILE", .text = "questions to label"}},
     {.is = {OWN("save", PATH, save), .value = "FILE", .text = "keep the trained weights, NPZ", .how = true}},
+    /* figures */
+    {.is = {OWN("quick", FLAG, quick), .text = "fewer runs and points, larger errors: minutes"}},
+    {.is = {OWN("size", TEXT, size), .value = "NAME", .text = "of the pictures: column, page or slide",
+            .choices = sizes, .how = true}},
+    {.is = {OWN("overlay", PATH, overlay), .value = "DIR",
+            .text = "folder of the authors' published tables, drawn as grey points", .how = true}},
+    {.is = {OWN("tex", FLAG, tex), .text = "also write NAME.tex, for pgfplots", .how = true}},
+    {.is = {OWN("data", PATH, data), .value = "FILE",
+            .text = "fig3-right: labelled questions; those of the project without it"},
+     .command = "figure"},
+    {.is = {OWN("resume", FLAG, resume),
+            .text = "keep figures whose numbers are there, and go on with the one that was interrupted",
+            .how = true},
+     .command = "figure"},
+    {.is = {OWN("out", PATH, out), .value = "DIR", .text = "folder of the figures", .how = true},
+     .command = "figure"},
+    {.is = {OWN("force", FLAG, force), .text = "replace existing figures", .how = true}, .command = "figure"},
+    /* pages */
+    {.is = {OWN("out", PATH, out), .value = "FILE", .text = "the page, FILE.html", .how = true},
+     .command = "report"},
+    {.is = {OWN("title", TEXT, title), .value = "TEXT", .text = "title of the page", .how = true}},
+    {.is = {OWN("plain", FLAG, plain), .text = "pictures and tables without scripts", .how = true}},
     /* how to run and report */
     {.is = {OWN("threads", INT, threads), .value = "N",
             .text = "threads, 0: all it may use; results do not depend on it", .low = 0, .high = 4096,
@@ -75,6 +98,7 @@ const cli_option own_options[] = {
     {.is = {OWN("out", PATH, out), .value = "FILE", .text = "also write FILE.csv, FILE.json or FILE.npz",
             .how = true}},
     {.is = {OWN("force", FLAG, force), .text = "replace an existing output file", .how = true}},
+    {.is = {OWN("quiet", FLAG, quiet), .text = "print nothing", .how = true}, .command = "report"},
     {.is = {OWN("quiet", FLAG, quiet), .text = "no progress on standard error", .how = true}},
     {.is = {OWN("help", FLAG, help), .text = "this text", .how = true}},
     {.is = {0}},

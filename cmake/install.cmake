@@ -19,6 +19,8 @@ install(FILES ${share}/bash-completion/completions/stair
 install(FILES ${share}/zsh/site-functions/_stair DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions COMPONENT runtime)
 install(FILES ${share}/fish/vendor_completions.d/stair.fish
   DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d COMPONENT runtime)
+# The questions behind `stair figure fig3-right`.
+install(FILES data/questions.label data/vocab.txt DESTINATION ${CMAKE_INSTALL_DATADIR}/stair COMPONENT runtime)
 
 # pkg-config: paths are relative to where stair.pc lies.
 set(pc_folder ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -2,7 +2,7 @@
 # Everything printed here goes to standard error; standard output belongs to the program.
 
 STAIR_BUILD_PACKAGES="gcc libc6-dev cmake ninja-build pkg-config libsleef-dev
-  libjansson-dev libzip-dev libutf8proc-dev libcmocka-dev gnuplot-nox"
+  libjansson-dev libzip-dev libutf8proc-dev libcmocka-dev gnuplot-nox fonts-cmu"
 STAIR_TEST_PACKAGES="g++ librandom123-dev clang clang-format python3 python3-numpy"
 STAIR_LONG_PACKAGES="valgrind"
 
@@ -41,6 +41,20 @@ stair_install() { # PACKAGE...
     stair_quietly "$log" $as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y \
         -o DPkg::Lock::Timeout=300 install --no-install-recommends $missing || { rm -f "$log"; return 1; }
     rm -f "$log"
+}
+
+# What pages of `stair report` need beyond a C compiler: node and npm bundle their script at build time, Chromium
+# tests it.  None is needed to build: without them pages have pictures in place of plots.
+stair_install_web() { # FOLDER [chromium]: of the sources; what was built without node is bundled anew
+    local wanted=
+    command -v node >/dev/null && command -v npm >/dev/null || wanted="nodejs npm"
+    [ "${2-}" != chromium ] || command -v chromium >/dev/null || wanted="$wanted chromium"
+    [ -n "$wanted" ] || return 0
+    if ! stair_install $wanted; then
+        echo "not installed: $wanted; pages of stair report have pictures only, or are not tested" >&2
+        return 0
+    fi
+    find "$1" -maxdepth 3 -path "$1/build*/web/script.js" -empty -delete
 }
 
 stair_build() { # PRESET FOLDER: configures once, then only what changed is compiled

@@ -109,6 +109,8 @@ plant 'untied: queries beside the keys of no density' src/model/untied_fibre.c '
 plant 'untied: the gradient of the wrong side'  src/model/attention_batch_hot.c 's|transposed ? j \* m + i : i \* m + j|transposed ? i * m + j : i * m + j|' "test_untied attention:weights=untied,layers=1,tokens=3,rank=2"
 plant 'untied: a formula that forgets the mean key' src/model/untied_ignorant.c 's|= (m - 1) \* (m - 1);|= m * m - 1;|' 'test_untied formula_agrees_with_samples'
 plant 'noise: rows in the order of the fibre'     src/model/fibre.c 's|return (size_t)model->order.k / m. \* m + k % m;|return k + 0 * m;|' 'test_untied noise_finds_its_rows'
+plant 'committee: no det B in the density'         src/posterior/exchange.c 's|/ (x->whole \* det);|/ x->whole;|' 'test_exchange posteriors_are_those_of_the_channel'
+plant 'committee: one layer too many in the law'   src/posterior/committee_law.c 's|job->n - 1),|job->n),|' 'test_exchange law_agrees_with_draws'
 plant 'exp one term short'                      src/core/lanes.h 's|p = p \* r + 1.0 / 3628800.0;|p = p * r;|' test_lanes_v2
 plant 'hidden means that are not taken off'     src/average/hidden_means.c 's|sums\[0\] - mean\[|sums[0] - 0.9 * mean[|' "$averages"
 plant 'nodes drawn wider and not weighted back' src/average/hidden_means.c 's|0.5 \* u \* u \* (1 / wide - 1 / v)|0.5 * u * u * (0.9 / wide - 1 / v)|' "$averages"
@@ -178,6 +180,11 @@ plant 'a readout integrated out without its noise' src/model/marginal_hot.c 's|l
 plant 'a covariance about a mean that vanishes'   src/channel/ignorance.c 's|out->dg\[k \* size + l\] += out->g|out->dg[k * size + l] += 0 * out->g|' 'test_channel_rules ignorance*'
 plant 'angles left out, and what they add up to'   src/channel/ignorance.c 's|f->log_angles += log|f->log_angles += 0 * log|' 'test_channel_rules ignorance*'
 plant 'a tube around h that forgets its mixing'    src/model/attention_hot.c '/^void STAIR_HOT(stair_attention_tube)/,/^}/s|for (int k = 0; k < p; k++) density \*= inverse;||' 'test_channel_rules tubes*'
+plant 'data that end their own element'           cli/page_write.c "s|if (text\[i\] == '<')|if (text[i] == 1)|" 'test_page text_stays_text'
+plant 'markup in a title'                         cli/page_write.c 's|fputs("&lt;", to)|fputs("<", to)|' 'test_page text_stays_text'
+plant 'a command line that is not quoted'         cli/page_line.c 's|strspn(text, safe) == strlen(text)|strspn(text, safe) > 0|' 'test_page lines_can*'
+plant 'error bars of nothing'                     cli/page_plots.c 's|"%s_error", name|"%s_spread", name|' 'test_page plots_follow*'
+plant 'pages without a limit'                     cli/page_table.c 's|if (cells > \*table->room_left) return|if (cells > *table->room_left + 1000) return|' 'test_page pages_have*'
 
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

@@ -23,6 +23,8 @@ static const struct {
     double new_overlap; /* of a direction that has just been learned */
     double last_mean;   /* where v counts as zero, */
     double no_mean[2];  /* and where it is, for eigenvalues of what is left: they may change like its root */
+    double
+        committee_mean; /* and with many hidden layers still to come, which leave little doubt of the last */
     double most_alpha;  /* no step is looked for beyond */
     double slack;       /* by which alpha(v) may fall, at least, before it counts as a fold */
     double wide;        /* of log v: slopes of noisy maps are not taken between points closer than that */
@@ -38,6 +40,7 @@ static const struct {
             .new_overlap = 0.1,
             .last_mean = 3e-5,
             .no_mean = {1e-8, 1e-10},
+            .committee_mean = 1e-10,
             .most_alpha = 1e3,
             .slack = 3e-3,
             .wide = 0.02,
@@ -105,7 +108,7 @@ static void name_learned(const stair_model *model, const double *x, stair_step *
     for (int i = 0; i < p; i++) top = fmax(top, x[i * (p + 1)]);
     for (int i = 0; i < p; i++) found[layers ? model->layer[i] : i] |= x[i * (p + 1)] > 1e-6 * top;
     for (int l = 0; l < p; l++)
-        if (found[l]) step->learns[step->learn_count++] = l + 1;
+        if (found[l]) step->learns[step->learn_count++] = l + 1 + (l ? model->unseen : 0);
 }
 
 static stair_step *new_step(staircase *s, stair_step_kind kind)
@@ -402,9 +405,10 @@ static stair_status land(staircase *s)
 static stair_status walk(staircase *s, double start, bool *found)
 {
     walk_point before = {.v = start, .alpha = s->top.alpha, .height = -INFINITY}, now;
+    double end = s->b->kernel && s->b->structure->committee ? tuning.committee_mean : tuning.last_mean;
     *found = false;
     s->jumping = false;
-    for (double v = start * tuning.first; v > tuning.last_mean; v *= tuning.ratio) {
+    for (double v = start * tuning.first; v > end; v *= tuning.ratio) {
         STAIR_TRY(walk_to(s, v, false, &now));
         if (s->point->stop == STAIR_STOP_ITERATIONS)
             return stair_fail(s->b->context, STAIR_NOT_CONVERGED,
@@ -574,7 +578,8 @@ static stair_status find(stair_context *context, const stair_model *model, int s
         status = stair_branch_prepare(s->b, context, model, s->options);
     }
     if (status == STAIR_OK) status = climb(s, steps);
-    if (status == STAIR_COSTLY && *s->count) { /* what was found is a result */
+    if ((status == STAIR_COSTLY || status == STAIR_UNSUPPORTED) &&
+        *s->count) { /* what was found is a result */
         char reason[400];
         snprintf(reason, sizeof reason, "%.390s", stair_context_message(context));
         status = stair_fail(context, STAIR_NOT_CONVERGED, "after %d steps %s", *s->count, reason);

@@ -28,8 +28,11 @@ const stair_average_rule *const stair_average_rules[] = {
 const stair_average_rule *stair_average_rule_for(const stair_structure *structure,
                                                  const stair_average_effort *effort, const double *q)
 {
+    bool sampled = !structure->model->unseen; /* layers that rows stand for cannot be drawn */
     for (const stair_average_rule *const *rule = stair_average_rules; *rule; rule++)
-        if ((!effort->rule || effort->rule == *rule) && (*rule)->fits(structure, effort, q)) return *rule;
+        if ((!effort->rule || effort->rule == *rule) && (sampled || *rule != &stair_average_samples) &&
+            (*rule)->fits(structure, effort, q))
+            return *rule;
     return NULL;
 }
 
@@ -52,6 +55,10 @@ stair_status stair_average_evaluate(stair_context *context, const stair_structur
                                     stair_average *average)
 {
     average->rule = stair_average_rule_for(structure, effort, q);
+    if (!average->rule && structure->model->unseen)
+        return stair_fail(context, STAIR_COSTLY,
+                          "every hidden layer counts by itself, and there is room for %d layers",
+                          STAIR_MAX_LAYERS);
     if (!average->rule)
         return stair_fail(context, STAIR_UNSUPPORTED, "method '%s' does not serve this model at this overlap",
                           effort->rule->name);

@@ -81,6 +81,7 @@ typedef struct {
     double fineness, mean_step, label_step, mean_offset, label_offset, turn, cut;
     size_t means;
     double *mean, *share; /* (means, P, 2), (means) */
+    double *step;         /* (means): of the labels of each */
     stair_node_set nodes;
     size_t capacity;
     double *z, *labels, *omega, *memory; /* a generation of nodes */
@@ -107,20 +108,30 @@ static bool is_last_alone(int p, const double *q)
     return true;
 }
 
+/* Hidden layers are exchangeable, and nothing is known of them: their nodes are not random. */
+static bool exchange_fits(const stair_structure *s, const double *q)
+{
+    double cov[STAIR_SQUARE];
+    int p = s->model->info.indices;
+    for (int i = 0; i < p * p; i++) cov[i] = (i % (p + 1) == 0) - q[i];
+    return stair_denoiser_exchange.fits(s, cov);
+}
+
 /* One last row of two tokens is all that the label fixes; without hidden rows a posterior costs next to
  * nothing, and samples do. */
 static bool plane_fits(const stair_structure *s, const double *q)
 {
     int p = s->model->info.indices;
-    return s->model->info.tokens == 2 && p <= STAIR_MOST_KERNEL && is_last_alone(p, q) && s->even &&
-           s->model->ops->permute && s->dim > 0 && s->dim == 2 * s->free_rows && s->charts == 1 &&
+    return s->model->info.tokens == 2 &&
+           ((p <= STAIR_MOST_KERNEL && !s->model->unseen) || exchange_fits(s, q)) && is_last_alone(p, q) &&
+           s->even && s->model->ops->permute && s->dim > 0 && s->dim == 2 * s->free_rows && s->charts == 1 &&
            s->mirrored && s->free_rows == p - 1;
 }
 
 static bool fits(const stair_structure *structure, const stair_average_effort *effort, const double *q)
 {
     (void)effort;
-    return stair_hidden_means_fit(structure, q) || plane_fits(structure, q);
+    return plane_fits(structure, q) || stair_hidden_means_fit(structure, q);
 }
 
 /* ---- nodes ------------------------------------------------------------------------------------ */
@@ -161,18 +172,24 @@ static stair_status make_means(stair_context *context, grid_job *job)
 {
     size_t size = (size_t)(job->p * 2);
     job->means = job->q > 0 ? place_means(job, false) : 1;
-    job->mean = calloc((size + 1) * job->means, sizeof(double));
+    job->mean = calloc((size + 2) * job->means, sizeof(double));
     if (!job->mean) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
     job->share = job->mean + size * job->means;
+    job->step = job->share + job->means;
     job->share[0] = 1;
     if (job->q > 0) place_means(job, true);
+    for (size_t n = 0; n < job->means; n++) {
+        double width =
+            job->hidden ? 0 : stair_denoiser_label_width(&job->denoiser, job->mean + (n + 1) * size - 2);
+        job->step[n] = width > 0 ? tuning.label_step * width / job->fineness : job->label_step;
+    }
     return STAIR_OK;
 }
 
 static void label_of_node(const grid_job *job, const stair_node *node, double *w)
 {
-    double a = (node->i + job->label_offset) * job->label_step,
-           b = (node->j + job->label_offset) * job->label_step;
+    double a = (node->i + job->label_offset) * job->step[node->group],
+           b = (node->j + job->label_offset) * job->step[node->group];
     double c = cos(job->turn), s = sin(job->turn);
     w[0] = a * c - b * s;
     w[1] = a * s + b * c;
@@ -216,8 +233,8 @@ static stair_status seed_nodes(stair_context *context, grid_job *job)
             at_anchor(job, w);
             double a = w[0] * cos(job->turn) + w[1] * sin(job->turn),
                    b = w[1] * cos(job->turn) - w[0] * sin(job->turn);
-            STAIR_TRY(add_node(context, job, (int)n, (int)lrint(a / job->label_step - job->label_offset),
-                               (int)lrint(b / job->label_step - job->label_offset)));
+            STAIR_TRY(add_node(context, job, (int)n, (int)lrint(a / job->step[n] - job->label_offset),
+                               (int)lrint(b / job->step[n] - job->label_offset)));
         }
     return STAIR_OK;
 }
@@ -329,8 +346,8 @@ static stair_status ask_hidden(stair_context *context, grid_job *job, size_t fir
 static double add_sums(grid_job *job, const stair_node *node, size_t i)
 {
     int count = job->out->count;
-    double area =
-        (node->i == 0 && node->j == 0 && job->label_offset == 0 ? 1 : 2) * job->label_step * job->label_step;
+    double step = job->step[node->group],
+           area = (node->i == 0 && node->j == 0 && job->label_offset == 0 ? 1 : 2) * step * step;
     double share = job->share[node->group] * area;
     const double *features = job->values.features + i * (size_t)count;
     job->size += share * job->values.counts[i];
@@ -416,7 +433,7 @@ static int replicates_of(const grid_job *job, bool random)
 static stair_status run(stair_context *context, grid_job *job)
 {
     stair_average *out = job->out;
-    bool random = job->structure->many_hidden;
+    bool random = job->structure->many_hidden && (job->known || !exchange_fits(job->structure, job->overlap));
     stair_average_begin(out, replicates_of(job, random), random);
     memset(out->mean, 0, sizeof(double) * (size_t)out->count);
     for (int r = 0; r < out->replicates; r++) {
@@ -451,7 +468,7 @@ static stair_status evaluate(stair_context *context, const stair_structure *stru
                       .m = m,
                       .overlap = q,
                       .q = q[p * p - 1]};
-    job->known = stair_hidden_means_fit(structure, q);
+    job->known = stair_hidden_means_fit(structure, q) && !exchange_fits(structure, q);
     for (int i = 0; i < p * p; i++) job->cov[i] = (i % (p + 1) == 0) - q[i];
     job->v = job->cov[p * p - 1] + model->info.prenoise;
     job->fineness = job->known && structure->many_hidden ? fmin(tuning.noisy_fineness, effort->fineness)

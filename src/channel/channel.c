@@ -60,7 +60,7 @@ stair_status stair_worker_create(stair_context *context, const stair_model *mode
     memset(w, 0, sizeof *w);
     STAIR_TRY(stair_integrand_create(context, model, &w->f));
     size_t count = (size_t)w->f.count, size = (size_t)w->f.size;
-    w->memory = calloc(4 * count + 6 * (size + size * size), sizeof(double));
+    w->memory = calloc(4 * count + 7 * (size + size * size), sizeof(double));
     if (!w->memory || stair_modes_create(context, &w->f, &w->modes) != STAIR_OK) {
         stair_worker_destroy(w);
         return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
@@ -68,8 +68,9 @@ stair_status stair_worker_create(stair_context *context, const stair_model *mode
     double *at = w->memory;
     stair_moments *moments[] = {&w->total, &w->extra, &w->part[0], &w->part[1]};
     for (int k = 0; k < 4; k++, at += count) moments[k]->sum = at;
-    stair_posterior *posteriors[] = {&w->first, &w->second, &w->coarse, &w->spare, &w->half[0], &w->half[1]};
-    for (int k = 0; k < 6; k++) {
+    stair_posterior *posteriors[] = {&w->first, &w->second,  &w->coarse, &w->spare,
+                                     &w->kept,  &w->half[0], &w->half[1]};
+    for (int k = 0; k < 7; k++) {
         posteriors[k]->g = at;
         posteriors[k]->dg = at + size;
         at += size + size * size;
@@ -208,7 +209,22 @@ static double seconds_of_node(const stair_model *model)
     return tuning.node + tuning.moment * size * size + tuning.mixing * m * m * m;
 }
 
-/* Tries the rules that fit until one converges; error and used are those of the last. */
+/* What a rule left, and how well it knows it. */
+typedef struct {
+    double error;
+    int rule;
+} verdict;
+
+/* Of two rules that did not get there the better one counts: w->kept, or `best`, which the last one wrote. */
+static void choose_better(stair_worker *w, const verdict *kept, stair_posterior *best, verdict *last)
+{
+    if (isfinite(last->error) && !(kept->error < last->error)) return;
+    stair_posterior_copy(&w->f, &w->kept, best);
+    *last = *kept;
+    w->halved = false;
+}
+
+/* Tries the rules that fit until one converges, or takes the best of them. */
 static stair_status integrate_sample(const channel_job *job, stair_worker *w, stair_posterior *best,
                                      double *error, int *used)
 {
@@ -222,6 +238,7 @@ static stair_status integrate_sample(const channel_job *job, stair_worker *w, st
                           f->dim);
     best->logz = NAN; /* what no rule fills in must not be that of the sample before */
     for (size_t k = 0; k < size * size; k++) best->g[k % size] = best->dg[k] = NAN;
+    verdict kept = {.error = INFINITY}, now = {.error = INFINITY};
     for (int k = 0; k < count; k++) {
         if (job->options->noise > job->options->precision && f->dim > 2 && !fit[k]->random &&
             fit[count - 1]->random)
@@ -232,12 +249,17 @@ static stair_status integrate_sample(const channel_job *job, stair_worker *w, st
         w->work += (fit[k]->cost > 0 ? fit[k]->cost : 1) * seconds_of_node(job->model) *
                    (double)(f->visited - before);
         if (result.status != STAIR_OK) return result.status;
-        *error = result.error;
-        *used = fit[k]->number;
-        if (result.converged ||
-            (k + 1 < count && fit[k + 1]->random && (fit[k]->random || *error < tuning.good_enough)))
-            break;
+        now = (verdict){.error = result.error, .rule = fit[k]->number};
+        if (result.converged) break;
+        if (kept.error < INFINITY) choose_better(w, &kept, best, &now);
+        if (k + 1 < count && fit[k + 1]->random && (fit[k]->random || now.error < tuning.good_enough)) break;
+        if (isfinite(now.error) && k + 1 < count) {
+            kept = now;
+            stair_posterior_copy(f, best, &w->kept);
+        }
     }
+    *error = now.error;
+    *used = now.rule;
     if (!isfinite(best->logz) && job->method < 0)
         return stair_fail(w->context, STAIR_UNSUPPORTED,
                           "the posterior given this label could not be integrated");
@@ -327,6 +349,7 @@ stair_status stair_channel_evaluate(stair_context *context, const stair_model *m
     if (covs != 1 && covs != n)
         return stair_fail(context, STAIR_BAD_INPUT, "%zu covariances for %zu samples", covs, n);
     if (n == 0) return STAIR_OK;
+    STAIR_TRY(stair_model_has_all_rows(context, model));
     const stair_backend *backend = context->backend;
     return (backend && backend->channel ? backend->channel : on_threads)(context, model, options, first, n,
                                                                          labels, omega, covs, cov, result);

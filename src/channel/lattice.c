@@ -532,7 +532,11 @@ static stair_rule_result evaluate(stair_worker *w, const stair_channel_options *
         stair_modes_frame(f, cutoff, &w->modes);
         if (!w->modes.count || !plan_frames(f->dim, &w->modes, cutoff, &plan)) break;
         stair_rule_origin(w);
-        result.error = integrate(w, options, &plan, cutoff, budget, &step, out);
+        stair_posterior *again = isfinite(result.error) ? &w->half[0] : out; /* a second run may not end */
+        double error = integrate(w, options, &plan, cutoff, budget, &step, again);
+        if (again != out && !(error < result.error)) break;
+        if (again != out) stair_posterior_copy(f, again, out);
+        result.error = error;
     } while (!stair_rule_accept(f, options, out, &goal, &result));
     return result;
 }

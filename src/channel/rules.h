@@ -36,6 +36,7 @@ typedef struct {
     stair_moments total, extra, part[2];   /* sums */
     stair_posterior first, second, coarse; /* to compare */
     stair_posterior spare;                 /* for results nobody asked for */
+    stair_posterior kept;                  /* the best of the rules that did not get there */
     stair_posterior half[2];               /* by halves of the nodes, where the rule is random, */
     bool halved;                           /* which it says here */
     double *memory;

@@ -39,6 +39,13 @@
 #define STAIR_NPY_RANK      8                   /* dimensions of an array; the program writes at most 4 */
 #define STAIR_MOST_MEMBERS  16384               /* arrays of an NPZ: an entry of a matrix (P, P) is one */
 
+/* ---- pages of results: what a browser opens in a moment ---------------------------------------- */
+
+#define STAIR_LARGEST_RESULT    ((size_t)1 << 26) /* bytes of a result file, and of an array in one */
+#define STAIR_MOST_PAGE_CELLS   2000000 /* numbers on one page: 20 MB of text, 200 MB while it is made */
+#define STAIR_MOST_PAGE_COLUMNS 4096    /* of one table */
+#define STAIR_MOST_PAGE_ENTRIES 256     /* of an array in one row of an NPZ; larger ones are named only */
+
 /* ---- averages ---------------------------------------------------------------------------------- */
 
 #define STAIR_MOST_KERNEL   6 /* unlearned rows up to which all pairs are coordinates of the operator: 21^2 */

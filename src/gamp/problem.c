@@ -109,7 +109,8 @@ stair_status stair_gamp_problem_draw(stair_context *context, const stair_model *
                                               .samples = (size_t)llround(options->alpha * options->dim),
                                               .single = !options->wide,
                                               .seed = seed}};
-    stair_status status = allocate(context, model, options, problem);
+    stair_status status = stair_model_has_all_rows(context, model);
+    if (status == STAIR_OK) status = allocate(context, model, options, problem);
     if (status == STAIR_OK && problem->stored) {
         status = stair_tiles_draw(context, &problem->tiles, problem->stored);
         problem->tiles.x = problem->stored;

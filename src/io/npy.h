@@ -11,7 +11,7 @@
 #include <stdio.h>
 
 typedef struct {
-    char kind; /* f, i, u or b */
+    char kind; /* f, i, u or b; U where texts are read */
     int size;  /* bytes of one element */
     bool swap; /* big-endian */
     bool fortran;
@@ -31,6 +31,9 @@ typedef struct {
 /* Reads a header of `size` bytes, the text after the length field; `path` names it in messages. */
 stair_status stair_npy_header_parse(stair_context *context, const char *path, const char *text, size_t size,
                                     stair_npy_header *header);
+/* The same where elements may be texts, '<U8': four bytes for each character, `size` of all. */
+stair_status stair_npy_header_parse_any(stair_context *context, const char *path, const char *text,
+                                        size_t size, stair_npy_header *header);
 
 /* Opens a regular file whose length fits its header; never blocks. */
 stair_status stair_npy_open(stair_context *context, const char *path, stair_npy *npy);

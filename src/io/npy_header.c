@@ -9,6 +9,7 @@
 typedef struct {
     stair_context *context;
     const char *path, *at, *end;
+    bool texts; /* may be elements */
 } reader;
 
 static stair_status bad(const reader *in, const char *reason)
@@ -65,6 +66,15 @@ static stair_status read_descr(reader *in, stair_npy_header *header)
     bool known = (kind == 'f' && (!strcmp(size, "4") || !strcmp(size, "8"))) ||
                  ((kind == 'i' || kind == 'u') && size[0] && !size[1] && strchr("1248", size[0])) ||
                  (kind == 'b' && !strcmp(size, "1"));
+    int letters = 0;
+    if (in->texts && kind == 'U' && order == '<' && size[0] >= '1' && size[0] <= '9' && strlen(size) < 5)
+        for (const char *digit = size; *digit >= '0' && *digit <= '9'; digit++)
+            letters = 10 * letters + *digit - '0';
+    if (letters) {
+        header->kind = kind;
+        header->size = 4 * letters;
+        return STAIR_OK;
+    }
     if (!known || !strchr("<>|=", order))
         return stair_fail(in->context, STAIR_BAD_INPUT,
                           "%s: dtype '%s' is not supported; save float64 or float32", in->path, descr);
@@ -127,14 +137,14 @@ static stair_status count_elements(reader *in, stair_npy_header *header)
     return STAIR_OK;
 }
 
-stair_status stair_npy_header_parse(stair_context *context, const char *path, const char *text, size_t size,
-                                    stair_npy_header *header)
+static stair_status parse(stair_context *context, const char *path, const char *text, size_t size, bool texts,
+                          stair_npy_header *header)
 {
     typedef stair_status read_value(reader *, stair_npy_header *);
     static const char *const names[] = {"descr", "fortran_order", "shape"};
     static read_value *const values[] = {read_descr, read_order, read_shape};
 
-    reader in = {.context = context, .path = path, .at = text, .end = text + size};
+    reader in = {.context = context, .path = path, .at = text, .end = text + size, .texts = texts};
     *header = (stair_npy_header){0};
     bool seen[3] = {false};
     if (!accept(&in, '{')) return bad(&in, "NPY header is not a dictionary");
@@ -161,6 +171,18 @@ stair_status stair_npy_header_parse(stair_context *context, const char *path, co
             return stair_fail(context, STAIR_BAD_INPUT, "%s: NPY header: key '%s' is missing", path,
                               names[k]);
     return count_elements(&in, header);
+}
+
+stair_status stair_npy_header_parse(stair_context *context, const char *path, const char *text, size_t size,
+                                    stair_npy_header *header)
+{
+    return parse(context, path, text, size, false, header);
+}
+
+stair_status stair_npy_header_parse_any(stair_context *context, const char *path, const char *text,
+                                        size_t size, stair_npy_header *header)
+{
+    return parse(context, path, text, size, true, header);
 }
 
 const char *stair_npy_shape_text(const stair_npy_header *header, char *text, size_t size)

@@ -39,4 +39,14 @@ void stair_archive_close(stair_archive **archive);
 stair_status stair_archive_array(stair_context *context, stair_archive *archive, const char *path,
                                  const char *name, stair_npy_header *header, double **values);
 
+/* Names of the arrays, by number; NULL past the last one.  A member that is no array has its whole name. */
+const char *stair_archive_name(stair_archive *archive, int number, char *name, size_t size);
+
+/* bytes (header->count * header->size), to be freed: the elements as they are, texts and booleans too. */
+stair_status stair_archive_bytes(stair_context *context, stair_archive *archive, const char *path,
+                                 const char *name, uint64_t most, stair_npy_header *header,
+                                 unsigned char **bytes);
+/* The element at `at` as a number; false for a kind that is none.  NaN and infinities are numbers. */
+bool stair_archive_number(const stair_npy_header *header, const unsigned char *at, double *value);
+
 #endif

@@ -1,5 +1,5 @@
 /* NPZ is a ZIP of NPY files.  The archive is libzip's business; the header of each array goes through
- * the same parser as files of their own; its elements may be f8, f4, i8, i4, u8 or u1, little-endian. */
+ * the same parser as files of their own; numbers may be f8, f4, i8, i4, u8, u1 or b1, little-endian. */
 #include "io/npz.h"
 
 #include <errno.h>
@@ -29,7 +29,7 @@ void stair_archive_close(stair_archive **archive)
 }
 
 static stair_status read_member(stair_context *context, stair_archive *archive, const char *path,
-                                const char *name, unsigned char **bytes, size_t *size)
+                                const char *name, uint64_t most, unsigned char **bytes, size_t *size)
 {
     char member[128];
     zip_stat_t about;
@@ -37,7 +37,7 @@ static stair_status read_member(stair_context *context, stair_archive *archive, 
     zip_stat_init(&about);
     if (zip_stat(archive, member, 0, &about) != 0 || !(about.valid & ZIP_STAT_SIZE))
         return stair_fail(context, STAIR_BAD_INPUT, "%s: no array '%s'", path, name);
-    if (about.size > STAIR_LARGEST_ARRAY)
+    if (about.size > most)
         return stair_fail(context, STAIR_BAD_INPUT, "%s: array '%s' is too large", path, name);
     zip_file_t *file = zip_fopen(archive, member, 0);
     *size = (size_t)about.size;
@@ -56,8 +56,11 @@ static stair_status read_member(stair_context *context, stair_archive *archive, 
     return stair_fail(context, STAIR_BAD_INPUT, "%s: array '%s' is damaged", path, name);
 }
 
+typedef stair_status header_parser(stair_context *context, const char *path, const char *text, size_t size,
+                                   stair_npy_header *header);
+
 static stair_status parse_header(stair_context *context, const char *label, const unsigned char *bytes,
-                                 size_t size, stair_npy_header *header, size_t *start)
+                                 size_t size, header_parser *parse, stair_npy_header *header, size_t *start)
 {
     if (size < 12 || memcmp(bytes, "\x93NUMPY", 6) != 0)
         return stair_fail(context, STAIR_BAD_INPUT, "%s: not an NPY array", label);
@@ -68,7 +71,7 @@ static stair_status parse_header(stair_context *context, const char *label, cons
     }
     if (length > size - before) return stair_fail(context, STAIR_BAD_INPUT, "%s: truncated header", label);
     *start = before + length;
-    STAIR_TRY(stair_npy_header_parse(context, label, (const char *)bytes + before, length, header));
+    STAIR_TRY(parse(context, label, (const char *)bytes + before, length, header));
     if (header->fortran || header->swap)
         return stair_fail(context, STAIR_BAD_INPUT, "%s: needs C order and little-endian numbers", label);
     if (header->count > STAIR_LARGEST_ARRAY || header->count * (uint64_t)header->size != size - *start)
@@ -76,7 +79,7 @@ static stair_status parse_header(stair_context *context, const char *label, cons
     return STAIR_OK;
 }
 
-static bool element(const stair_npy_header *header, const unsigned char *at, double *value)
+bool stair_archive_number(const stair_npy_header *header, const unsigned char *at, double *value)
 {
     float single;
     int64_t wide;
@@ -92,11 +95,16 @@ static bool element(const stair_npy_header *header, const unsigned char *at, dou
         memcpy(&narrow, at, 4), *value = narrow;
     else if (header->kind == 'u' && header->size == 8)
         memcpy(&natural, at, 8), *value = (double)natural;
-    else if (header->kind == 'u' && header->size == 1)
+    else if (header->size == 1 && (header->kind == 'u' || header->kind == 'b'))
         *value = *at;
     else
         return false;
-    return isfinite(*value);
+    return true;
+}
+
+static bool element(const stair_npy_header *header, const unsigned char *at, double *value)
+{
+    return header->kind != 'b' && stair_archive_number(header, at, value) && isfinite(*value);
 }
 
 stair_status stair_archive_array(stair_context *context, stair_archive *archive, const char *path,
@@ -107,8 +115,9 @@ stair_status stair_archive_array(stair_context *context, stair_archive *archive,
     size_t size = 0, start = 0;
     *values = NULL;
     snprintf(label, sizeof label, "%.400s: array '%.60s'", path, name);
-    stair_status status = read_member(context, archive, path, name, &bytes, &size);
-    if (status == STAIR_OK) status = parse_header(context, label, bytes, size, header, &start);
+    stair_status status = read_member(context, archive, path, name, STAIR_LARGEST_ARRAY, &bytes, &size);
+    if (status == STAIR_OK)
+        status = parse_header(context, label, bytes, size, stair_npy_header_parse, header, &start);
     if (status == STAIR_OK && !(*values = malloc(header->count * sizeof(double) + 1)))
         status = stair_fail(context, STAIR_NO_MEMORY, "%s: out of memory", label);
     for (uint64_t i = 0; status == STAIR_OK && i < header->count; i++)
@@ -120,5 +129,35 @@ stair_status stair_archive_array(stair_context *context, stair_archive *archive,
         free(*values);
         *values = NULL;
     }
+    return status;
+}
+
+const char *stair_archive_name(stair_archive *archive, int number, char *name, size_t size)
+{
+    const char *member = zip_get_name(archive, (zip_uint64_t)number, 0);
+    if (!member) return NULL;
+    size_t length = strlen(member);
+    if (length > 4 && !strcmp(member + length - 4, ".npy")) length -= 4;
+    snprintf(name, size, "%.*s", (int)(length < size ? length : size - 1), member);
+    return name;
+}
+
+stair_status stair_archive_bytes(stair_context *context, stair_archive *archive, const char *path,
+                                 const char *name, uint64_t most, stair_npy_header *header,
+                                 unsigned char **bytes)
+{
+    char label[512];
+    size_t size = 0, start = 0;
+    *bytes = NULL;
+    snprintf(label, sizeof label, "%.400s: array '%.60s'", path, name);
+    stair_status status = read_member(context, archive, path, name, most, bytes, &size);
+    if (status == STAIR_OK)
+        status = parse_header(context, label, *bytes, size, stair_npy_header_parse_any, header, &start);
+    if (status == STAIR_OK) {
+        memmove(*bytes, *bytes + start, size - start);
+        return STAIR_OK;
+    }
+    free(*bytes);
+    *bytes = NULL;
     return status;
 }

@@ -13,6 +13,15 @@ bool stair_fibre_exists(const stair_model *model)
     return model->info.output_noisy || model->ops->fibre_open;
 }
 
+stair_status stair_model_has_all_rows(stair_context *context, const stair_model *model)
+{
+    return model->unseen ? stair_fail(context, STAIR_UNSUPPORTED,
+                                      "with more than %d layers there are thresholds alone: the first row "
+                                      "stands for %d hidden layers",
+                                      STAIR_MAX_LAYERS, model->unseen + 1)
+                         : STAIR_OK;
+}
+
 const stair_closed_ops *stair_model_closed(const stair_model *model)
 {
     const stair_closed_ops *closed = model->ops->closed;

@@ -19,6 +19,8 @@
 
 #include "model/keys.h"
 
+#define MOST_LAYERS 4096 /* of a committee; its law is close to Gaussian long before */
+
 enum { KEY_LAYERS, KEY_BETA, KEY_VARIANT, KEY_TOKENS, KEY_RANK };
 
 static const stair_model_key keys[] = {
@@ -48,23 +50,52 @@ static stair_status take_limit(stair_context *context, double beta, stair_attent
                : stair_fail(context, STAIR_NO_MEMORY, "out of memory");
 }
 
+/* Above so many layers the first row stands for all hidden ones, which holds as long as they are not learned:
+ * unlearned layers do not see each other, and all have the same share in the operator of the next step. */
+static stair_status represent_hidden(stair_context *context, stair_model *model, int layers)
+{
+    stair_attention *a = model->state;
+    bool alike = a->tokens == 2 && a->rank[0] == 1 && a->rank[1] == 1;
+    if (!alike || model->info.noise > 0 || model->info.prenoise > 0)
+        return stair_fail(context, STAIR_UNSUPPORTED,
+                          "more than %d layers need tokens=2, rank=1 and no noise: there hidden layers are "
+                          "exchangeable and known by two sums",
+                          STAIR_MAX_LAYERS);
+    model->unseen = layers - 2;
+    a->share *= layers - 1;
+    return STAIR_OK;
+}
+
 static stair_status create(stair_context *context, stair_model *model, const char *const *values)
 {
     static const char *const variants[] = {"printed", "flow", NULL};
     stair_attention *a = calloc(1, sizeof *a);
     double beta;
-    int flow;
+    int flow, layers;
     if (!a) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
     model->state = a;
     a->tokens = model->info.tokens;
-    STAIR_TRY(stair_key_integer(context, "layers", values[KEY_LAYERS], 1, STAIR_MAX_LAYERS, &a->layers));
+    STAIR_TRY(stair_key_integer(context, "layers", values[KEY_LAYERS], 1, MOST_LAYERS, &layers));
     STAIR_TRY(stair_key_real(context, "beta", values[KEY_BETA], 0.05, 1e9, &beta));
     STAIR_TRY(stair_key_choice(context, "variant", values[KEY_VARIANT], variants, &flow));
+    a->layers = layers > STAIR_MAX_LAYERS ? 2 : layers;
     STAIR_TRY(stair_attention_read_ranks(context, values[KEY_RANK], a));
     a->mixed = STAIR_MIXED_BY_COMMITTEE;
-    a->share = 1 / (beta * a->layers);
+    a->share = 1 / (beta * layers);
+    if (layers > STAIR_MAX_LAYERS && !flow) STAIR_TRY(represent_hidden(context, model, layers));
     if (flow) STAIR_TRY(take_limit(context, beta, a));
     return stair_attention_size(context, model);
+}
+
+static bool committee(const stair_model *model, int *layers, double *share)
+{
+    const stair_attention *a = model->state;
+    bool alike = a->mixed == STAIR_MIXED_BY_COMMITTEE && a->tokens == 2 && !model->info.output_noisy &&
+                 model->info.prenoise == 0;
+    for (int l = 0; l < a->layers; l++) alike &= a->rank[l] == 1;
+    *layers = a->layers - 1 + model->unseen;
+    *share = model->unseen ? a->share / *layers : a->share;
+    return alike;
 }
 
 const stair_model_ops stair_limit_ops = {
@@ -82,6 +113,7 @@ const stair_model_ops stair_limit_ops = {
     .fibre_map = stair_attention_fibre_map,
     .ridges = stair_attention_ridges,
     .angle_power = stair_attention_angle_power,
+    .committee = committee,
     .even = true,
     .permute = stair_attention_permute,
 };

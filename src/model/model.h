@@ -141,6 +141,10 @@ typedef struct stair_model_ops {
      * P) E sum_ab G_ik,ab G_jl,ab of G = dg_out(y, 0, 1), the weak-recovery operator.  False: not with these
      * keys. */
     bool (*ignorant)(const struct stair_model *model, double *logz, double *tensor);
+    /* Optional, two tokens: hidden layers of one row each that act by the sum of their mixings alone, B = 1 +
+     * share sum_l S_l, S_l = softmax of products of row l by rows, on the one row of the last layer.  False:
+     * not with these keys. */
+    bool (*committee)(const struct stair_model *model, int *layers, double *share);
     /* Symmetries, which the channel uses to make equivalent samples give the same bytes.  even: g(-Z) = g(Z).
      * permute: label of the tokens order[0], order[1] ..., or NULL when tokens are not exchangeable. */
     bool even;
@@ -164,8 +168,9 @@ struct stair_model {
     int sign[STAIR_MAX_INDICES];  /* rows of one number > 0 change sign together; usual: nothing said */
     int block[STAIR_MAX_INDICES]; /* of the embedding that it acts on: rows of two blocks do not overlap */
     int blocks;                   /* of equal dimension; usual: one */
-    int fibre_size;               /* doubles of stair_fibre.data */
-    int fibre_dim;                /* coordinates of a fibre, at most; without output noise */
+    int unseen; /* hidden layers of a committee that the first row stands for, besides its own; usual: none */
+    int fibre_size; /* doubles of stair_fibre.data */
+    int fibre_dim;  /* coordinates of a fibre, at most; without output noise */
     void *state;
     char *spec;
     stair_model_known *known;
@@ -199,6 +204,9 @@ const stair_split_ops *stair_fibre_split(const stair_fibre *fibre);
 
 /* BAD_INPUT when an entry is not finite. */
 stair_status stair_label_check(stair_context *context, const stair_model *model, const double *label);
+
+/* UNSUPPORTED where the first row stands for other layers: single samples have every layer. */
+stair_status stair_model_has_all_rows(stair_context *context, const stair_model *model);
 
 /* The posterior in closed form, or NULL. */
 const stair_closed_ops *stair_model_closed(const stair_model *model);

@@ -32,6 +32,14 @@ static stair_status look_at_fibre(stair_context *context, stair_structure *s)
     return STAIR_OK;
 }
 
+/* Of two layers or more: one is no committee. */
+static bool is_committee(const stair_model *model)
+{
+    int layers;
+    double share;
+    return model->ops->committee && model->ops->committee(model, &layers, &share) && layers > 1;
+}
+
 static stair_status look_at(stair_context *context, stair_structure *s)
 {
     const stair_model_info *info = &s->model->info;
@@ -43,6 +51,7 @@ static stair_status look_at(stair_context *context, stair_structure *s)
     s->point = s->dim == 0 && s->mirrored && s->charts == 1;
     STAIR_TRY(stair_last_row_holds(context, s, &s->last_row));
     STAIR_TRY(stair_last_pair_holds(context, s, &s->last_pair, &s->by_shape));
+    s->committee = is_committee(s->model);
     return stair_linear_rank(context, s->model, &s->rank);
 }
 

@@ -22,6 +22,7 @@ typedef struct stair_structure {
     bool by_shape;  /* and there two hidden rows matter through their shape alone */
     bool
         many_hidden; /* the rows before the last have more than two coordinates: nodes over them are random */
+    bool committee;  /* exchangeable hidden layers: posterior/exchange.c */
     int rank;        /* of dy/dZ, the independent equations of a label; -1: Z is too large to tell */
 } stair_structure;
 

@@ -4,8 +4,9 @@
 #include <math.h>
 #include <string.h>
 
-const stair_denoiser_rule *const stair_denoiser_rules[] = {&stair_denoiser_one_row, &stair_denoiser_two_rows,
-                                                           &stair_denoiser_channel, NULL};
+const stair_denoiser_rule *const stair_denoiser_rules[] = {&stair_denoiser_exchange, &stair_denoiser_one_row,
+                                                           &stair_denoiser_two_rows, &stair_denoiser_channel,
+                                                           NULL};
 
 static const stair_denoiser_rule *choose(const stair_structure *structure, const double *cov, double fineness)
 {
@@ -22,7 +23,7 @@ stair_status stair_denoiser_create(stair_context *context, const stair_structure
     *d = (stair_denoiser){.structure = structure, .cov = cov, .channel = effort->channel};
     d->rule = choose(structure, cov, effort->fineness);
     bool exact = d->rule == &stair_denoiser_channel && model->fibre_dim == 0 && !model->info.output_noisy;
-    d->parts = exact ? 1 : STAIR_PARTS_OF_RULE;
+    d->parts = exact || d->rule->whole ? 1 : STAIR_PARTS_OF_RULE;
     return d->rule->create(context, structure, cov, effort, &d->state);
 }
 
@@ -75,6 +76,11 @@ bool stair_denoiser_is_random(const stair_denoiser *d)
 double stair_denoiser_steepest(const stair_denoiser *d)
 {
     return d->rule->steepest ? d->rule->steepest(d->state) : 0;
+}
+
+double stair_denoiser_label_width(const stair_denoiser *d, const double *mean)
+{
+    return d->rule->label_width ? d->rule->label_width(d->state, mean) : 0;
 }
 
 size_t stair_denoised_at(const stair_denoiser *d, const stair_denoised *result, size_t i, int part)

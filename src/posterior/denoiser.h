@@ -37,6 +37,9 @@ typedef struct stair_denoiser_rule {
     bool (*random)(const void *state); /* the seed matters; NULL: never */
     /* Largest change of the last row with the label: labels vary over that much less.  NULL: not known. */
     double (*steepest)(const void *state);
+    /* Over which posteriors vary with the last row at the anchor, at these means of the last row (M).  NULL:
+     * its standard deviation by `steepest`. */
+    double (*label_width)(const void *state, const double *mean);
     /* drawn (n, P, M): Z of the samples, near which nodes may be looked for, or NULL.  Writes logz, g, dg. */
     stair_status (*evaluate)(stair_context *context, void *state, uint64_t first, size_t n,
                              const double *labels, const double *omega, const double *drawn,
@@ -44,9 +47,11 @@ typedef struct stair_denoiser_rule {
     /* Parts stand sample by sample, and `error` is to be taken from the halves; else the wholes of all
      * samples come first, and the rule writes `error` itself. */
     bool by_sample;
+    bool whole; /* there are no halves: one estimate of each sample */
 } stair_denoiser_rule;
 
-extern const stair_denoiser_rule stair_denoiser_one_row, stair_denoiser_two_rows, stair_denoiser_channel;
+extern const stair_denoiser_rule stair_denoiser_exchange, stair_denoiser_one_row, stair_denoiser_two_rows,
+    stair_denoiser_channel;
 extern const stair_denoiser_rule *const stair_denoiser_rules[]; /* the table, ended by NULL */
 
 typedef struct {
@@ -72,6 +77,7 @@ size_t stair_denoised_at(const stair_denoiser *denoiser, const stair_denoised *r
 
 bool stair_denoiser_is_random(const stair_denoiser *denoiser);  /* a new seed makes new nodes */
 double stair_denoiser_steepest(const stair_denoiser *denoiser); /* 0: not known */
+double stair_denoiser_label_width(const stair_denoiser *denoiser, const double *mean); /* 0: not known */
 
 /* Share of part k in an average of something nonlinear in the sums: 1 for the whole; where nodes are random
  * 2, -1/2, -1/2, which is free of the bias of order 1/nodes. */

@@ -96,7 +96,8 @@ stair_status stair_descent_open(stair_context *context, const stair_model *model
         .options = options, .seed = seed, .out = out, .ordered = -1, .batches = stair_sgd_batches(options)};
     d->net = stair_net_of(model, options->dim, !options->double_data);
     double *room = NULL;
-    stair_status status = allocate(context, d, &room);
+    stair_status status = stair_model_has_all_rows(context, model);
+    if (status == STAIR_OK) status = allocate(context, d, &room);
     if (status == STAIR_OK) {
         stair_rng_rows(seed, STAIR_RNG_TEACHER, d->net.indices, options->dim, 1, d->teacher);
         stair_rng_rows(seed, STAIR_RNG_INIT, d->net.indices, options->dim, options->start, d->weights);

@@ -93,5 +93,5 @@ refuse "negative alpha" 'alpha' "$STAIR" evolve $MODEL --alpha -1
 refuse "no alpha" 'needs --alpha' "$STAIR" evolve $MODEL
 refuse "unknown key in --set" 'no key' "$STAIR" threshold $MODEL --set skipp=1,2
 refuse "precision out of range" 'precision' "$STAIR" threshold $MODEL --precision 0.9
-refuse "unknown figure" 'did you mean staircase-curve' "$STAIR" figure stair-curve
+refuse "unknown figure" 'did you mean staircase' "$STAIR" figure stairase
 finish

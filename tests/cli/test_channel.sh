@@ -62,4 +62,15 @@ for file in $(grep -El '^const stair_channel_rule stair_rule_' "$SOURCE"/*.c); d
 done
 expect 'a method that does not fit' 2 "method 'closed' does not fit this model" "$STAIR" channel attention:layers=2 --points 2 --method closed
 refuse 'no such method' 'method must be' "$STAIR" channel attention:layers=2 --points 2 --method closd
+# A finer precision that is out of reach must not give a worse answer than a coarser one.
+for precision in 1e-4 1e-6; do
+    "$STAIR" channel attention:layers=2,noise=1 --points 2 --precision $precision --csv --quiet > fine-$precision
+done
+python3 - <<'EOF' || fail "more precision, larger errors" "$(cat fine-1e-4 fine-1e-6)"
+import csv, sys
+errors = [[float(row["error"]) for row in csv.DictReader(line for line in open("fine-" + p) if line[0] != "#")]
+          for p in ("1e-4", "1e-6")]
+sys.exit(not all(fine <= coarse for coarse, fine in zip(*errors)))
+EOF
+pass "more precision, smaller errors"
 finish

@@ -53,6 +53,8 @@ touch 'one two.npy' other.json && mkdir folder
 complete_words 'files' 'one two.npy' channel --omega one
 complete_words 'the second of two files' 'other.json' amp --data x.npy oth
 complete_words 'files as words' 'folder' tokenize fol
+complete_words 'files of a report' 'other.json' report oth
+complete_words 'choices of a report' '--plain' report run.json --pl
 complete_words 'words of bench' 'amp channel curves staircase' bench ''
 complete_words 'shells' 'bash fish zsh' completion ''
 

@@ -28,6 +28,13 @@ static const char *const seeds[] = {
     "0:10:0.5",
     "NUM:date When ?\nHUM:ind Who is \xC3\xA9\xE4\xB8\xAD ?\n",
     "[PAD]\n[UNK]\n[CLS]\n[SEP]\na\n##b\n",
+    "{\"command\": \"evolve\", \"options\": {\"alpha\": [0.1, 0.2]}, \"results\": [{\"alpha\": 0.1, "
+    "\"start\": \"a\", "
+    "\"Q\": [[1.0, 0.5], [0.5, 2.0]], \"learns\": [1, 2], \"history\": [{\"iteration\": 1, \"M\": "
+    "[[1.0]]}]}, "
+    "{\"alpha\": 0.2, \"start\": \"b\", \"Q\": [[1.0]], \"errors\": {\"bayes\": 1e-3, \"bayes_error\": "
+    "null}}]}",
+    "skip,kind,alpha,error,learns\n1,weak,0.2,1e-3,2\n1,perfect,1.0,nan,1 2\n",
 };
 
 static uint64_t next(uint64_t *state) /* splitmix64 */

@@ -20,6 +20,7 @@ TABLES = {  # rules that have to stand in a table: type -> file whose array list
     "stair_channel_rule": "src/channel/channel.c",
     "stair_model_ops": "src/model/registry.c",
     "cli_command": "cli/commands.c",
+    "figure_kind": "figures/kinds.c",
 }
 
 
@@ -71,7 +72,7 @@ def tables(root):
 
 def owner(root, path, name):
     """The room of the header that #include "name" finds from path; None: not in the tree."""
-    for folder in (os.path.dirname(path), "include", "src", "bench", "cli"):
+    for folder in (os.path.dirname(path), "include", "src", "bench", "figures", "cli"):
         if os.path.isfile(os.path.join(root, folder, name)):
             return room_of(os.path.normpath(os.path.join(folder, name)))
     return None

@@ -22,6 +22,8 @@ lib/libstair.so.$version
 share/bash-completion/completions/stair
 share/fish/vendor_completions.d/stair.fish
 share/man/man1/stair.1
+share/stair/questions.label
+share/stair/vocab.txt
 share/zsh/site-functions/_stair
 END
 files "$folder/runtime" | sed 's|^lib/[^/]*-linux-gnu[^/]*/|lib/|' | diff "$folder/runtime.expected" - || fail "runtime component"

@@ -72,7 +72,7 @@ def run(program, line, folder):
     kept = {"exit": done.returncode, "results": results}
     if words[0] == "figure":
         table = pathlib.Path(folder) / words[words.index("--out") + 1] / "staircase.csv"
-        rows = table.read_text().splitlines() if table.exists() else []
+        rows = [x for x in table.read_text().splitlines() if x[:1] != "#"] if table.exists() else []
         kept["csv"] = rows[:1] + rows[1::16]
     return kept, time.time() - begun
 

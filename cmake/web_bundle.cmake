@@ -1,0 +1,51 @@
+# cmake -DMODE=AUTO|ON|OFF -DFROM=web -DTO=FOLDER -DSECONDS=N -P web_bundle.cmake
+# Writes TO/script.js and TO/script.sha256: the bundle and its digest, or empty files where there is none.
+file(MAKE_DIRECTORY ${TO})
+
+function(give_up reason)
+  if(MODE STREQUAL "ON")
+    message(FATAL_ERROR "report pages: ${reason}")
+  endif()
+  file(WRITE ${TO}/script.js "")
+  file(WRITE ${TO}/script.sha256 "")
+  message(STATUS "report pages have pictures only: ${reason} (to try again: remove ${TO})")
+endfunction()
+
+if(MODE STREQUAL "OFF" OR NOT EXISTS ${FROM}/build.mjs)
+  give_up("the script is not asked for")
+  return()
+endif()
+find_program(NODE node)
+find_program(NPM npm)
+if(NOT NODE OR NOT NPM)
+  give_up("node or npm is not installed")
+  return()
+endif()
+
+# A copy, so that nothing is written into the sources.  What is there already is not installed again.
+foreach(file package.json package-lock.json .npmrc build.mjs)
+  file(COPY ${FROM}/${file} DESTINATION ${TO})
+endforeach()
+file(REMOVE_RECURSE ${TO}/src)
+file(COPY ${FROM}/src DESTINATION ${TO})
+file(SHA256 ${FROM}/package-lock.json wanted)
+set(installed "")
+if(EXISTS ${TO}/installed)
+  file(READ ${TO}/installed installed)
+endif()
+if(NOT installed STREQUAL wanted)
+  execute_process(COMMAND ${NPM} ci --no-progress --prefer-offline --fetch-retries=1 --fetch-retry-mintimeout=1000
+                  --fetch-retry-maxtimeout=5000 --fetch-timeout=30000
+    WORKING_DIRECTORY ${TO} TIMEOUT ${SECONDS} RESULT_VARIABLE failed OUTPUT_FILE npm.log ERROR_FILE npm.log)
+  if(NOT failed STREQUAL "0")
+    give_up("npm could not install the packages, see ${TO}/npm.log")
+    return()
+  endif()
+  file(WRITE ${TO}/installed ${wanted})
+endif()
+execute_process(COMMAND ${NODE} build.mjs WORKING_DIRECTORY ${TO} TIMEOUT ${SECONDS} RESULT_VARIABLE failed
+  OUTPUT_VARIABLE said ERROR_VARIABLE said)
+if(NOT failed STREQUAL "0")
+  message("${said}")
+  give_up("the script could not be bundled")
+endif()
