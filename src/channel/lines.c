@@ -118,13 +118,16 @@ static stair_status nested(stair_worker *w, stair_lines *s, int fine, stair_post
 {
     const stair_integrand *f = &w->f;
     clear(f, out);
+    s->open = 0;
     for (int t = 0; t < s->formula->copies; t++) {
+        double open = s->open; /* of the copies before */
         STAIR_TRY(stair_lines_plan(w->context, s, t, w->label, f->mean, f->variance));
         s->fine = fine;
         s->radius = tuning.radius;
         do {
             s->singular = s->full = false;
             stair_leaf_clear(&s->sums);
+            s->open = open;
             stair_lines_run(s);
             if (!(s->sums.mass > 0) && s->outers && s->radius < tuning.most_radius) {
                 s->radius = tuning.most_radius; /* far out in the tails */
@@ -148,7 +151,9 @@ static stair_status by_passes(stair_worker *w, stair_lines *s, const stair_chann
     for (int pass = 1; pass < (s->outers > 1 ? tuning.nested_passes : tuning.passes); pass++) {
         stair_posterior_copy(&w->f, out, &w->first);
         STAIR_TRY(nested(w, s, pass, out));
-        *error = stair_posterior_distance(&w->f, out, &w->first);
+        /* a smaller tolerance may find nothing to halve: then halves tell what is open */
+        *error = fmax(stair_posterior_distance(&w->f, out, &w->first),
+                      s->open * stair_posterior_sensitivity(&w->f, out));
         if (s->full) *error = INFINITY;
         if (s->folded) *error += tuning.fold * stair_posterior_sensitivity(&w->f, out);
         if (*error <= options->precision) return STAIR_OK;

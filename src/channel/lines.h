@@ -74,7 +74,8 @@ typedef struct stair_lines {
     bool full;           /* a line had more roots than fit, or was not resolved */
     double radius;       /* of outer levels, */
     int fine;            /* how fine their nodes are, */
-    double tolerance;    /* and what halves of panels may differ by */
+    double tolerance;    /* what halves of panels may differ by, */
+    double open;         /* and what those that were not halved again did, in all */
     bool folded; /* leaves came or went: places of folds are known to rounding, their roots to its root */
     long visited;
     stair_leaf_sums sums;

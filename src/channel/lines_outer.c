@@ -240,7 +240,9 @@ static void refine(stair_lines *s, int level, panel p, const stair_leaf_sums *wh
         stair_leaf_merge(s->n, &both, &part[k]);
     }
     raise_total(s->n, &both, h);
-    if (depth == 0 || h->left <= 0 || difference(s->n, whole, &both, &h->total) <= s->tolerance) {
+    double away = difference(s->n, whole, &both, &h->total);
+    if (depth == 0 || h->left <= 0 || away <= s->tolerance) {
+        s->open += away;
         stair_leaf_merge(s->n, &h->all, &both);
         return;
     }
