@@ -38,7 +38,7 @@ static const struct {
             .points = 128,
             .doublings = 6,
             .noise = 1e-9,
-            .noisy_cells = 2};
+            .noisy_cells = 3};
 
 static bool fits(const stair_integrand *f, bool forced)
 {
@@ -155,8 +155,10 @@ static stair_status by_passes(stair_worker *w, stair_lines *s, const stair_chann
         *error = fmax(stair_posterior_distance(&w->f, out, &w->first),
                       s->open * stair_posterior_sensitivity(&w->f, out));
         if (s->full) *error = INFINITY;
-        if (s->folded) *error += tuning.fold * stair_posterior_sensitivity(&w->f, out);
-        if (*error <= options->precision) return STAIR_OK;
+        double fold = s->folded ? tuning.fold * stair_posterior_sensitivity(&w->f, out) : 0;
+        bool enough = *error <= fmax(options->precision, fold); /* no pass gets below */
+        *error += fold;
+        if (enough) return STAIR_OK;
         if (pass >= 2)
             s->tolerance =
                 fmax(tuning.least_tolerance, fmin(1e-2, options->precision / *error) * s->tolerance);

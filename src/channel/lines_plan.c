@@ -147,15 +147,16 @@ static stair_status place_solved(stair_context *context, stair_lines *s, const d
     return STAIR_OK;
 }
 
-/* The last level with noise, or of flat outputs: the cell that an output is steepest or no box in. */
-static int last_cell(const stair_lines *s, const double *spread)
+/* The last level with noise, or of flat outputs: the cell that an output is steepest or no box in; with
+ * noise, where two levels would be left in any case, a box, over which the likelihood is constant. */
+static int last_cell(const stair_lines *s, const double *spread, bool box)
 {
     const stair_program *p = &s->formula->program;
     double top = -INFINITY;
     int best = 0;
     for (int c = 0; c < s->n; c++)
         for (int k = 0; k < p->outputs; k++) {
-            double here = s->steep[k][c] + spread[c] + (s->boxed[c] ? 0 : 100);
+            double here = s->steep[k][c] + spread[c] + (s->boxed[c] == box ? 100 : 0);
             if (here <= top) continue;
             top = here;
             best = c;
@@ -179,17 +180,17 @@ stair_status stair_lines_plan(stair_context *context, stair_lines *s, int t, con
         for (int k = 0; k < n; k++) precision += inverse[k * n + c] * inverse[k * n + c];
         spread[c] = -0.5 * log(precision);
     }
-    if (s->noise > 0 && !f->flat)
-        place(s, &last, last_cell(s, spread), STAIR_LEVEL_NOISY, 0, taken);
-    else if (f->flat) {
-        int c = last_cell(s, spread);
+    int c = last_cell(s, spread, s->noise > 0 && !f->flat && n > 2);
+    if (s->noise > 0 && !f->flat && !(s->boxed[c] && n > 2))
+        place(s, &last, c, STAIR_LEVEL_NOISY, 0, taken);
+    else if (f->flat || s->noise > 0) {
         place(s, &last, c, s->boxed[c] && !coupled(n, cov, c) ? STAIR_LEVEL_BOX : STAIR_LEVEL_PIECES, 0,
               taken);
     } else
         STAIR_TRY(place_solved(context, s, spread, &last, taken));
     s->outers = 0;
     for (int pass = 0; pass < 2; pass++) /* coupled cells next to the last, boxes before all */
-        for (int c = n - 1; c >= 0; c--) {
+        for (c = n - 1; c >= 0; c--) {
             bool box = s->boxed[c] && !coupled(n, cov, c);
             if (taken[c] || box != (pass == 1)) continue;
             s->outers += !box;
