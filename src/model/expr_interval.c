@@ -146,6 +146,11 @@ static void bend(stair_range a, stair_range below, stair_range above, stair_rang
     chain(value, a.low >= 0 ? above : a.high <= 0 ? below : hull(below, above), inner, out);
 }
 
+static double sign(double x)
+{
+    return (x > 0) - (x < 0);
+}
+
 static void of_one(const stair_step_of *s, const stair_bound *x, stair_bound *out)
 {
     stair_range a = x->value;
@@ -155,7 +160,9 @@ static void of_one(const stair_step_of *s, const stair_bound *x, stair_bound *ou
         return;
     case STAIR_OP_SIGN:
         out->broken |= a.low < 0 && a.high > 0;
-        out->value = (stair_range){a.low < 0 ? -1 : a.high > 0 ? 1 : 0, a.high > 0 ? 1 : a.low < 0 ? -1 : 0};
+        out->value = x->flat
+                         ? (stair_range){sign(a.low), sign(a.high)}
+                         : (stair_range){sign(a.low < 0 ? a.low : a.high), sign(a.high > 0 ? a.high : a.low)};
         out->slope = exactly(0);
         return;
     case STAIR_OP_ABS:
@@ -249,7 +256,8 @@ static void of_two(const stair_step_of *s, const stair_bound *x, const stair_bou
     }
     case STAIR_OP_LESS:
         out->broken |= gap.low < 0 && gap.high > 0;
-        out->value = (stair_range){gap.high <= 0 && gap.low < 0, gap.low < 0};
+        out->value = (stair_range){gap.high < 0 || (gap.high <= 0 && gap.low < 0 && !(x->flat && y->flat)),
+                                   gap.low < 0};
         out->slope = exactly(0);
         return;
     case STAIR_OP_MIN:
@@ -269,14 +277,16 @@ static void of_two(const stair_step_of *s, const stair_bound *x, const stair_bou
 
 static stair_bound fixed(double value)
 {
-    return (stair_bound){.value = exactly(value), .slope = exactly(0), .empty = isnan(value)};
+    return (stair_bound){.value = exactly(value), .slope = exactly(0), .empty = isnan(value), .flat = true};
 }
 
 /* The bound of one step from those of its arguments. */
 static stair_bound bound_step(const stair_step_of *s, const stair_bound *a, const stair_bound *b)
 {
-    stair_bound out = {
-        .broken = a->broken || b->broken, .bent = a->bent || b->bent, .empty = a->empty || b->empty};
+    stair_bound out = {.broken = a->broken || b->broken,
+                       .bent = a->bent || b->bent,
+                       .empty = a->empty || b->empty,
+                       .flat = s->flat};
     if (out.empty) return out;
     if (s->op == STAIR_OP_POWER)
         of_power(s, a, &out);
