@@ -22,6 +22,19 @@ static const stair_model_key keys[] = {
     {NULL, NULL, NULL},
 };
 
+/* The echo of the model says how many tokens there are. */
+static stair_status name_tokens(stair_context *context, stair_model *model, const char *formula)
+{
+    const char *rest = strstr(model->spec + strlen(model->ops->name) + 1 + strlen(formula), ",indices=");
+    size_t size = strlen(model->spec) + 16;
+    char *spec = malloc(size);
+    if (!spec) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+    snprintf(spec, size, "%s:%s,tokens=%d%s", model->ops->name, formula, model->info.tokens, rest);
+    free(model->spec);
+    model->spec = spec;
+    return STAIR_OK;
+}
+
 /* tokens=1 is what is filled in where nothing is said: a formula that names more has as many. */
 static stair_status create(stair_context *context, stair_model *model, const char *const *values)
 {
@@ -32,6 +45,7 @@ static stair_status create(stair_context *context, stair_model *model, const cha
     if (status == STAIR_OK && model->info.tokens == 1 && look->tokens > 1) model->info.tokens = look->tokens;
     free(look);
     STAIR_TRY(status);
+    STAIR_TRY(name_tokens(context, model, values[0]));
     STAIR_TRY(stair_key_integer(context, "indices", values[2], 1, STAIR_MAX_INDICES, &rows));
     return stair_formula_create(context, model, values[0], rows);
 }

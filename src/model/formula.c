@@ -121,9 +121,9 @@ static stair_status try_it(stair_context *context, const stair_model *model)
             if (!isfinite(y[k]))
                 return stair_fail(
                     context, STAIR_BAD_INPUT,
-                    "formula: output %d is %g at a standard normal Z; it has to be a number for "
+                    "formula: output %d is %s at a standard normal Z; it has to be a number for "
                     "almost every Z",
-                    k + 1, y[k]);
+                    k + 1, isnan(y[k]) ? "not defined" : "infinite");
     }
     return STAIR_OK;
 }

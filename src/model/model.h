@@ -68,6 +68,7 @@ typedef struct {
 typedef struct {
     bool preferred;                                  /* to the fibre, which a model may have as well */
     bool (*exists)(const struct stair_model *model); /* for the keys of this one */
+    bool (*holds)(const struct stair_model *model, const double *cov); /* for this V; NULL: for every one */
     /* log Z, g (P, M) and dg (P*M, P*M) of a label at omega (P, M) and V (P, P), prenoise included.  Refuses
      * labels as fibre_open does. */
     stair_status (*evaluate)(stair_context *context, const struct stair_model *model, const double *label,
