@@ -280,6 +280,66 @@ static void posteriors_agree_with_other_rules(void **state)
     }
 }
 
+/* V a multiple of 1: the formula with Bessel functions, by its series and by its asymptotics (v = 0.004:
+ * kappa up to 1000), against the integral along lines. */
+static void a_sphere_in_closed_form(void **state)
+{
+    static const double variance[] = {0.7, 0.1, 0.004};
+    (void)state;
+    for (int k = 0; k < 3; k++) {
+        channel_case a = channel_case_open("norm2", 8), b = channel_case_open("norm2", 8);
+        for (channel_case *c = &a; c; c = c == &a ? &b : NULL) {
+            channel_case_draw(c, 0.05, 3);
+            for (size_t i = 0; i < c->n * c->square; i++)
+                c->cov[i] = i % 4 == 0 || i % 4 == 3 ? variance[k] : 0;
+            channel_case_evaluate(c, 1e-6, c == &a ? "closed" : "lines");
+        }
+        for (size_t i = 0; i < a.n; i++) {
+            double allowed = 4 * b.error[i];
+            assert_true(b.error[i] < 1e-5 && a.error[i] < 1e-9);
+            assert_close(a.logz[i], b.logz[i], allowed);
+            for (size_t j = 0; j < 2; j++)
+                assert_close(a.g[2 * i + j], b.g[2 * i + j], allowed * (1 / sqrt(variance[k]) + 4));
+            for (size_t j = 0; j < 4; j++)
+                assert_close(a.dg[4 * i + j], b.dg[4 * i + j], allowed * 4 / variance[k]);
+        }
+        channel_case_close(&a);
+        channel_case_close(&b);
+    }
+}
+
+/* Three labels of two votes, one of them a tie: every prior mean gives them a probability of one in all. */
+static void ties_are_labels(void **state)
+{
+    (void)state;
+    channel_case c = channel_case_open("committee:indices=2", 24);
+    channel_case_draw(&c, 0.05, 4);
+    for (size_t i = 0; i < c.n; i++) {
+        c.label[i] = (double)(i % 3) - 1;
+        if (i % 3 == 0) continue;
+        memcpy(c.omega + i * 2, c.omega + (i - 1) * 2, 2 * sizeof(double));
+        memcpy(c.cov + i * 4, c.cov + (i - 1) * 4, 4 * sizeof(double));
+    }
+    channel_case_evaluate(&c, 1e-6, "auto");
+    for (size_t i = 0; i < c.n; i += 3)
+        assert_close(exp(c.logz[i]) + exp(c.logz[i + 1]) + exp(c.logz[i + 2]), 1, 1e-5);
+    channel_case_close(&c);
+}
+
+/* Errors at a precision that adaptive panels meet at once, against ten thousand times finer ones. */
+static void errors_of_panels_are_honest(void **state)
+{
+    (void)state;
+    channel_case a = channel_case_open("product", 200), b = channel_case_open("product", 200);
+    channel_case_draw(&a, 0.01, 1);
+    channel_case_draw(&b, 0.01, 1);
+    channel_case_evaluate(&a, 1e-8, "auto");
+    channel_case_evaluate(&b, 1e-12, "auto");
+    for (size_t i = 0; i < a.n; i++) assert_true(fabs(a.logz[i] - b.logz[i]) <= 3 * a.error[i] + b.error[i]);
+    channel_case_close(&a);
+    channel_case_close(&b);
+}
+
 static void what_cannot_be_solved_is_refused(void **state)
 {
     (void)state;
@@ -320,6 +380,9 @@ int main(void)
         cmocka_unit_test(signs_of_products_are_boxes),
         cmocka_unit_test(truncated_normals),
         cmocka_unit_test(posteriors_agree_with_other_rules),
+        cmocka_unit_test(a_sphere_in_closed_form),
+        cmocka_unit_test(ties_are_labels),
+        cmocka_unit_test(errors_of_panels_are_honest),
         cmocka_unit_test(what_cannot_be_solved_is_refused),
     };
     return cmocka_run_group_tests(tests, open_context, close_context);

@@ -105,6 +105,25 @@ static void relu_needs_twice_the_samples(void **state)
     stair_model_destroy(&model);
 }
 
+/* Two indices are phase retrieval of complex signals: weak recovery at 1, perfect recovery with a jump at
+ * 2.027, in samples per complex dimension (Maillard, Loureiro, Krzakala and Zdeborova, arXiv:2006.05228). */
+static void norm_of_two_is_complex_phase_retrieval(void **state)
+{
+    stair_model *model;
+    stair_step list[8];
+    int count;
+    stair_asymptotics_options o = stair_asymptotics_defaults();
+    (void)state;
+    assert_int_equal(stair_model_create(context, "norm2", &model), STAIR_OK);
+    assert_int_equal(stair_threshold(context, model, &o, 0, 8, list, &count), STAIR_OK);
+    assert_int_equal(count, 2);
+    assert_close(list[0].alpha, 1, 1e-6);
+    assert_int_equal(list[1].kind, STAIR_STEP_PERFECT);
+    assert_true(list[1].jump);
+    assert_close(list[1].alpha, 2.027, 2e-3);
+    stair_model_destroy(&model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -112,6 +131,7 @@ int main(void)
         cmocka_unit_test(overlaps),
         cmocka_unit_test(staircase_has_two_steps),
         cmocka_unit_test(relu_needs_twice_the_samples),
+        cmocka_unit_test(norm_of_two_is_complex_phase_retrieval),
     };
     if (stair_context_create(&context) != STAIR_OK) return 1;
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
