@@ -121,16 +121,16 @@ static stair_status read_labels(cli_request *request, const stair_npy *npy, bool
     data->labels = malloc((n * k + 1) * sizeof(double));
     if (!data->labels) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
     data->data.labels = data->labels;
-    if (logits) return stair_npy_read(context, npy, 0, n, data->labels);
-    double *plain = malloc((n * k + 1) * sizeof(double));
+    double *plain = logits ? data->labels : malloc((n * k + 1) * sizeof(double));
     stair_status status = plain ? stair_npy_read(context, npy, 0, n, plain)
                                 : stair_fail(context, STAIR_NO_MEMORY, "out of memory");
     if (status != STAIR_OK) {
-        free(plain);
+        if (!logits) free(plain);
         return status;
     }
-    status = stair_model_labels_from_outputs(context, request->model, n, plain, data->labels);
-    free(plain);
+    status = logits ? stair_model_labels_check(context, request->model, n, plain)
+                    : stair_model_labels_from_outputs(context, request->model, n, plain, data->labels);
+    if (!logits) free(plain);
     if (status == STAIR_OK) return STAIR_OK;
     char reason[300];
     snprintf(reason, sizeof reason, "%.290s", stair_context_message(context));

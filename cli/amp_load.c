@@ -19,11 +19,11 @@ static stair_status get(cli_request *request, stair_archive *archive, const char
 {
     const char *path = request->options.load;
     char found[200], wanted[96];
-    STAIR_TRY(stair_archive_array(request->context, archive, path, name, &out->header, &out->values));
+    STAIR_TRY(stair_archive_header(request->context, archive, path, name, &out->header));
     bool fits = out->header.rank == rank;
     for (int i = 0; i < rank && fits; i++)
         fits = shape[i] ? out->header.shape[i] == shape[i] : out->header.shape[i] > 0;
-    if (fits) return STAIR_OK;
+    if (fits) return stair_archive_array(request->context, archive, path, name, &out->header, &out->values);
     if (rank == 1)
         snprintf(wanted, sizeof wanted, "(n)");
     else if (shape[1])

@@ -72,7 +72,7 @@ stair_status amp_open_runs(cli_request *request, cli_report **report)
     static cli_column c[R_COLUMNS];
     int p = stair_model_describe(request->model).indices;
     c[R_ALPHA] = column_given("alpha", "alpha");
-    c[R_SEED] = column_int("seed", "seed");
+    c[R_SEED] = column_natural("seed", "seed");
     c[R_ITERATIONS] = column_int("iterations", "iterations");
     c[R_STOP] = column_text("stop", "stop", 12);
     state_columns(p, c + R_STATE);
@@ -92,7 +92,7 @@ static stair_status write_run(cli_report *report, const stair_gamp_run *run, int
     if (!history) return stair_fail(report->request->context, STAIR_NO_MEMORY, "out of memory");
     cli_cell cells[R_COLUMNS] = {
         [R_ALPHA] = {.real = run->alpha},
-        [R_SEED] = {.integer = (int64_t)run->seed},
+        [R_SEED] = {.natural = run->seed},
         [R_ITERATIONS] = {.integer = run->iterations},
         [R_STOP] = {.text = stair_stop_name(run->stop)},
         [R_MISMATCH] = {.real = run->history[last].mismatch},
@@ -137,7 +137,7 @@ stair_status amp_open_history(cli_request *request, cli_report **report)
     static cli_column c[H_COLUMNS];
     int p = stair_model_describe(request->model).indices;
     c[H_ALPHA] = column_given("alpha", "alpha");
-    c[H_SEED] = column_int("seed", "seed");
+    c[H_SEED] = column_natural("seed", "seed");
     c[H_ITERATION] = column_int("iteration", "iteration");
     state_columns(p, c + H_STATE);
     c[H_CHANGE] = column_real("change", "change", 0);
@@ -155,7 +155,7 @@ static stair_status write_iteration(cli_report *report, const stair_gamp_run *ru
     const stair_gamp_record *h = &run->history[i];
     cli_cell cells[H_COLUMNS] = {
         [H_ALPHA] = {.real = run->alpha},
-        [H_SEED] = {.integer = (int64_t)run->seed},
+        [H_SEED] = {.natural = run->seed},
         [H_ITERATION] = {.integer = i},
         [H_CHANGE] = {.real = h->change},
         [H_DAMPING] = {.real = h->damping},

@@ -64,6 +64,9 @@ static stair_status one_phase(entropy_job *job, size_t m, size_t r)
     double *q = (double *)(head + 1);
     int cells = job->grid.indices[m] * job->grid.indices[m];
     stair_model *model;
+    if (r < job->grid.done && !(isfinite(head->alpha) && grid_whole(head->hard, 0, 1) &&
+                                grid_whole(head->best, 0, STAIR_PHASE_STARTS - 1)))
+        return grid_damaged(&job->grid);
     *phase = (stair_phase){.alpha = head->alpha,
                            .hard = head->hard != 0,
                            .best = (int)head->best,

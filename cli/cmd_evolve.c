@@ -4,6 +4,7 @@
 #include "grid.h"
 #include "progress.h"
 
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -96,6 +97,10 @@ static stair_status next_point(evolve_job *job, stair_sweep *sweep, size_t r, in
     double *row = grid_row(&job->grid, r);
     point_head *head = (point_head *)row;
     double *q = row + sizeof *head / sizeof(double), *q_error = q + p * p;
+    if (r < job->grid.done &&
+        !(isfinite(head->alpha) && grid_whole(head->informed, 0, 1) &&
+          grid_whole(head->iterations, 0, INT_MAX) && grid_whole(head->stop, 0, STAIR_STOPS - 1)))
+        return grid_damaged(&job->grid);
     *point = (stair_sweep_point){.alpha = head->alpha,
                                  .informed = head->informed != 0,
                                  .q = q,

@@ -12,7 +12,7 @@ enum { ALPHA, SEED, BATCHES, STEPS, EPOCH, TRAIN, TEST, COSINE, NORM, SETTLED, C
 static void fill_columns(int layers, cli_column *columns)
 {
     columns[ALPHA] = column_given("alpha", "alpha");
-    columns[SEED] = column_int("seed", "seed");
+    columns[SEED] = column_natural("seed", "seed");
     columns[BATCHES] = column_int("batches", "batches");
     columns[STEPS] = column_int("steps", NULL);
     columns[EPOCH] = column_real("epoch", "epoch", 2);
@@ -28,7 +28,7 @@ static stair_status write_run(cli_report *report, double alpha, int layers, cons
     for (int i = 0; i < run->count; i++) {
         const stair_sgd_record *h = &run->history[i];
         cli_cell cells[COLUMNS] = {
-            [ALPHA] = {.real = alpha},           [SEED] = {.integer = (int64_t)run->seed},
+            [ALPHA] = {.real = alpha},           [SEED] = {.natural = run->seed},
             [BATCHES] = {.integer = h->batches}, [STEPS] = {.integer = h->steps},
             [EPOCH] = {.real = h->epoch},        [TRAIN] = {.real = h->train},
             [TEST] = {.real = h->test},          [COSINE] = {.array = h->cosine},
@@ -117,7 +117,8 @@ const cli_command command_sgd = {
         "being evenly spaced in the logarithm of training time; `cosine` is per layer, and `settled`\n"
         "the epoch from which it stays above --settle.  --decay torch takes rate*decay off the weights\n"
         "at each step, --decay paper takes decay off.  With --out FILE the state is kept in FILE.state.*\n"
-        "until the results are written; --resume goes on from there.\n",
+        "until the results are written; --resume goes on from there.  Descent amplifies rounding: on\n"
+        "another instruction set (STAIR_ISA) a run takes another, equally likely trajectory.\n",
     .examples = "stair sgd attention:layers=2,tokens=2,skip=1\n"
                 "stair sgd attention:layers=3 --dim 200 --alpha 30 --epochs 300 --seeds 4 --csv\n",
     .options = names,

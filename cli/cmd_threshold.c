@@ -56,7 +56,9 @@ static stair_status write_step(cli_report *report, const char *model, const stai
     size_t used = 0;
     bool weak = step->kind == STAIR_STEP_WEAK;
     for (int k = 0; k < step->learn_count; k++)
-        used += (size_t)snprintf(learns + used, sizeof learns - used, "%s%d", k ? " " : "", step->learns[k]);
+        if (used < sizeof learns)
+            used +=
+                (size_t)snprintf(learns + used, sizeof learns - used, "%s%d", k ? " " : "", step->learns[k]);
     cli_cell cells[COLUMNS] = {
         [MODEL] = {.text = model},
         [KIND] = {.text = stair_step_kind_name(step->kind)},
@@ -89,6 +91,25 @@ static stair_status compute(cli_request *request, cli_grid *grid, size_t m)
     return status == STAIR_NOT_CONVERGED ? STAIR_OK : status;
 }
 
+/* A row of a checkpoint: counts that fit their arrays, flags that are flags. */
+static bool sound(const staircase_row *row)
+{
+    if (!grid_whole(row->count, 0, MOST_STEPS) || !grid_whole(row->missed, 0, 1) ||
+        !memchr(row->reason, 0, sizeof row->reason))
+        return false;
+    for (int k = 0; k < (int)row->count; k++) {
+        const stair_step *step = &row->steps[k];
+        unsigned char jump;
+        int kind;
+        memcpy(&jump, &step->jump, 1);
+        memcpy(&kind, &step->kind, sizeof kind);
+        if (jump > 1 || (kind != STAIR_STEP_WEAK && kind != STAIR_STEP_PERFECT) || step->learn_count < 0 ||
+            step->learn_count > STAIR_MOST_LEARNS)
+            return false;
+    }
+    return true;
+}
+
 static stair_status all(cli_request *request, cli_grid *grid, cli_report *report, cli_progress *progress)
 {
     for (size_t m = 0; m < grid->models; m++) {
@@ -97,7 +118,8 @@ static stair_status all(cli_request *request, cli_grid *grid, cli_report *report
         if (m >= grid->done) {
             STAIR_TRY(compute(request, grid, m));
             STAIR_TRY(grid_keep(grid));
-        }
+        } else if (!sound(row))
+            return grid_damaged(grid);
         report_indices(report, grid->indices[m]);
         for (int k = 0; k < (int)row->count; k++) {
             const stair_step *step = &row->steps[k];

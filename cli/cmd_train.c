@@ -42,7 +42,7 @@ enum {
 };
 static void fill_columns(int layers, cli_column *columns)
 {
-    columns[SEED] = column_int("seed", "seed");
+    columns[SEED] = column_natural("seed", "seed");
     columns[STEP] = column_int("step", NULL);
     columns[EPOCH] = column_real("epoch", "epoch", 2);
     columns[TRAIN_LOSS] = column_real("train_loss", "train loss", 4);
@@ -64,7 +64,7 @@ static stair_status write_run(cli_report *report, int layers, const stair_train_
         bool ends = at >= 1 && at <= run->epochs && s->epoch == at;
         stair_train_epoch none = {0, NAN, NAN, NAN, NAN}, *e = ends ? &run->epoch[at - 1] : &none;
         cli_cell cells[COLUMNS] = {
-            [SEED] = {.integer = (int64_t)run->seed},
+            [SEED] = {.natural = run->seed},
             [STEP] = {.integer = s->step},
             [EPOCH] = {.real = s->epoch},
             [TRAIN_LOSS] = {.real = e->train_loss},

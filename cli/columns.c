@@ -23,6 +23,11 @@ cli_column column_int(const char *name, const char *heading)
     return named(name, heading, CELL_INT);
 }
 
+cli_column column_natural(const char *name, const char *heading)
+{
+    return named(name, heading, CELL_NATURAL);
+}
+
 cli_column column_text(const char *name, const char *heading, int width)
 {
     cli_column column = named(name, heading, CELL_TEXT);

@@ -8,6 +8,7 @@
 
 cli_column column_real(const char *name, const char *heading, int decimals); /* 0: as few as it needs */
 cli_column column_int(const char *name, const char *heading);
+cli_column column_natural(const char *name, const char *heading); /* up to 2^64: seeds */
 cli_column column_text(const char *name, const char *heading, int width);
 cli_column column_ints(const char *name, const char *heading, int width); /* a text of them */
 cli_column column_bool(const char *name, const char *heading);

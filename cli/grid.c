@@ -93,20 +93,54 @@ static stair_status make_models(cli_grid *grid)
     return STAIR_OK;
 }
 
+/* The value of an option, all of it. */
+static uint64_t mark_option(uint64_t mark, const option_entry *entry, const cli_options *options)
+{
+    const char *base = (const char *)options + entry->base, *field = base + entry->is->offset;
+    const option_list *list = (const option_list *)field;
+    const option_texts *texts = (const option_texts *)field;
+    char number[64];
+    switch (option_many(entry)) {
+    case OPTION_LIST:
+        return stair_mark_bytes(mark, list->values, list->count * sizeof *list->values);
+    case OPTION_TEXTS:
+        for (int i = 0; i < texts->count; i++) mark = stair_mark_text(mark, texts->items[i]);
+        return mark;
+    case OPTION_ONE:
+        break;
+    }
+    if (entry->is->kind == STAIR_OPTION_TEXT || entry->is->kind == STAIR_OPTION_PATH) {
+        const char *text = *(const char *const *)field;
+        return stair_mark_text(mark, text ? text : "");
+    }
+    stair_option_get(entry->is, base, number, sizeof number);
+    return stair_mark_text(mark, number);
+}
+
 /* Whatever decides the numbers: command, models, options that say what to compute. */
 static uint64_t fingerprint(const cli_grid *grid)
 {
     const cli_request *request = grid->request;
-    char value[4096];
-    uint64_t mark = stair_state_fingerprint(request->command->name);
-    for (size_t m = 0; m < grid->models; m++) mark = mark * 31 + stair_state_fingerprint(grid->specs[m]);
+    uint64_t mark = stair_mark_begin(request->command->name);
+    for (size_t m = 0; m < grid->models; m++) mark = stair_mark_text(mark, grid->specs[m]);
     for (const char *const *name = request->command->options; *name; name++) {
         option_entry entry = option_of(&request->parse.scope, *name);
         if (entry.is->how) continue;
-        option_to_text(&entry, &request->options, value, sizeof value);
-        mark = mark * 31 + stair_state_fingerprint(value);
+        mark = stair_mark_text(mark, *name);
+        mark = mark_option(mark, &entry, &request->options);
     }
     return mark;
+}
+
+stair_status grid_damaged(const cli_grid *grid)
+{
+    return stair_fail(grid->request->context, STAIR_FAILED,
+                      "%s: checkpoint damaged; remove it to start again", grid->request->options.checkpoint);
+}
+
+bool grid_whole(double value, double least, double most)
+{
+    return value >= least && value <= most && value == (double)(int64_t)value;
 }
 
 static stair_status resume(cli_grid *grid)
@@ -122,11 +156,9 @@ static stair_status resume(cli_grid *grid)
         stair_state_get(&state, &done, sizeof done);
         if (done <= grid->rows)
             stair_state_get(&state, grid->table, (size_t)done * grid->row_size * sizeof(double));
-        bool bad = state.failed || done > grid->rows;
+        bool bad = state.failed || done > grid->rows || state.at != state.size;
         stair_state_free(&state);
-        if (bad)
-            return stair_fail(context, STAIR_FAILED, "%s: checkpoint damaged; remove it to start again",
-                              path);
+        if (bad) return grid_damaged(grid);
         grid->done = (size_t)done;
     }
     return STAIR_OK;
@@ -136,6 +168,8 @@ stair_status grid_open(cli_request *request, size_t per_model, size_t head, size
 {
     *grid = (cli_grid){.request = request};
     stair_status status = training_checkpoint(request, &request->options.checkpoint);
+    if (status == STAIR_OK && request->checkpoint)
+        status = stair_state_probe(request->context, request->checkpoint, "");
     if (status == STAIR_OK) status = make_models(grid);
     if (status == STAIR_OK) {
         grid->rows = per_model * grid->models;

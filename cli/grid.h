@@ -27,6 +27,10 @@ stair_status grid_open(cli_request *request, size_t per_model, size_t head, size
 /* Opens a report whose first column is the MODEL string.  With --set each key has a column of its own behind
  * it, which report_row fills in. */
 stair_status grid_report(cli_grid *grid, const cli_column *columns, int count, cli_report **report);
+/* Rows of a checkpoint are somebody else's bytes: commands look at what is an index, a flag or a number of
+ * things before they use it.  grid_damaged says so; grid_whole: an integer between two others. */
+stair_status grid_damaged(const cli_grid *grid);
+bool grid_whole(double value, double least, double most);
 double *grid_row(const cli_grid *grid, size_t row);
 /* Marks row `done` as complete and keeps it. */
 stair_status grid_keep(cli_grid *grid);

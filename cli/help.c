@@ -20,11 +20,13 @@ static const struct {
     {"2", "bad usage or bad input; nothing was written"},
     {"3", "did not reach the requested precision; results are printed with their errors"},
     {"130, 143", "interrupted by SIGINT or SIGTERM; no results, and a checkpoint only where it says so"},
+    {"129, 138", "the same by SIGHUP or SIGUSR1"},
 };
 
 static const char environment_text[] =
     "STAIR_ISA=v2, v3 or v4: the best instruction set to use (SSE2, AVX2, AVX-512).\n"
-    "Digits are the same on all machines that run the same one.\n";
+    "Digits are the same on all machines that run the same one.\n"
+    "STAIR_LARGEST_ARRAY=BYTES: what an array of an NPZ file may take in memory; 2^30 without it.\n";
 
 void help_usage(FILE *file)
 {

@@ -2,21 +2,23 @@
  * and at most one line on standard error. */
 #include "command.h"
 #include "help.h"
+#include "plain.h"
 #include "progress.h"
 #include "training.h"
 #include "core/text.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* File names and model strings may hold anything; the message stays one readable line. */
 static void complain(const char *message)
 {
     fputs("stair: ", stderr);
-    for (; *message; message++)
-        putc((unsigned char)*message < ' ' || *message == 127 ? '?' : *message, stderr);
+    plain_write(stderr, message);
     putc('\n', stderr);
 }
 
@@ -48,7 +50,7 @@ static int exit_code(stair_status status)
 static int finish(int code)
 {
     if (fflush(stdout) == 0 && !ferror(stdout)) return code;
-    fprintf(stderr, "stair: standard output: %s\n", strerror(errno));
+    if (!code) fprintf(stderr, "stair: standard output: %s\n", strerror(errno)); /* else it has been said */
     return code ? code : 1;
 }
 
@@ -79,12 +81,24 @@ static stair_status open_model(cli_request *request)
     return stair_model_create(request->context, request->parse.words[0], &request->model);
 }
 
+static stair_status read_largest_array(stair_context *context, const char *text)
+{
+    double bytes;
+    if (!text || !*text) return STAIR_OK;
+    if (!stair_parse_double(text, &bytes) || !(bytes >= 1 && bytes <= 0x1p62))
+        return stair_fail(context, STAIR_BAD_INPUT,
+                          "STAIR_LARGEST_ARRAY needs a number of bytes, not '%.40s'", text);
+    stair_context_set_largest_array(context, (uint64_t)bytes);
+    return STAIR_OK;
+}
+
 static stair_status carry_out(cli_request *request, int argc, char **argv)
 {
     const cli_command *command = request->command;
     stair_context *context = request->context;
     const char *isa = getenv("STAIR_ISA");
     if (isa && *isa) STAIR_TRY(stair_isa_set_most(context, isa));
+    STAIR_TRY(read_largest_array(context, getenv("STAIR_LARGEST_ARRAY")));
     request->parse = (option_parse){.scope = command_scope(command), .most = command->most_words};
     command_defaults(command, &request->options);
     STAIR_TRY(options_read(context, &request->parse, argc, argv, &request->options));
@@ -119,8 +133,17 @@ static int run_command(const cli_command *command, int argc, char **argv)
     return finish(code);
 }
 
+/* A file opened where standard output was closed would take its number, and the results with it.  What is
+ * opened instead cannot be written to, so that the loss is noticed. */
+static void fill_standard_files(void)
+{
+    for (int fd = 0; fd < 3; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF) (void)!open("/dev/null", fd == 2 ? O_WRONLY : O_RDONLY);
+}
+
 int main(int argc, char **argv)
 {
+    fill_standard_files();
     if (argc < 2) {
         help_usage(stderr);
         return 2;

@@ -1,6 +1,7 @@
 /* Option values: lists in, JSON and text out. */
 #include "number.h"
 #include "options.h"
+#include "plain.h"
 
 #include <float.h>
 #include <inttypes.h>
@@ -97,12 +98,11 @@ void options_free(const cli_option *own, void *target)
 /* JSON is UTF-8 and file names need not be: such a name has no echo. */
 static json_t *text_to_json(const char *text)
 {
-    json_t *string = text ? json_string(text) : NULL;
-    return string ? string : json_null();
+    return text && plain_is_utf8(text) ? json_string(text) : json_null();
 }
 
 /* JSON integers end at 2^63: larger seeds are strings. */
-static json_t *natural_to_json(uint64_t value)
+json_t *natural_to_json(uint64_t value)
 {
     char text[24];
     snprintf(text, sizeof text, "%" PRIu64, value);
@@ -142,11 +142,16 @@ json_t *option_to_json(const option_entry *entry, const void *target)
     const option_texts *texts = field;
     if (option_many(entry) == OPTION_ONE) return one_to_json(entry->is, field);
     json_t *array = json_array();
+    int failed = 0;
     if (option_many(entry) == OPTION_LIST)
-        for (size_t i = 0; i < list->count; i++) json_array_append_new(array, json_real(list->values[i]));
+        for (size_t i = 0; i < list->count; i++)
+            failed |= json_array_append_new(array, json_real(list->values[i]));
     else
-        for (int i = 0; i < texts->count; i++) json_array_append_new(array, text_to_json(texts->items[i]));
-    return array;
+        for (int i = 0; i < texts->count; i++)
+            failed |= json_array_append_new(array, text_to_json(texts->items[i]));
+    if (!failed) return array;
+    json_decref(array);
+    return NULL;
 }
 
 void option_to_text(const option_entry *entry, const void *target, char *text, size_t size)

@@ -114,6 +114,8 @@ bool option_given(const option_parse *parse, const char *name);
 void options_free(const cli_option *own, void *target); /* the lists */
 
 /* The value of one option as JSON, or as text the way a user would type it. */
+/* NULL when out of memory. */
+json_t *natural_to_json(uint64_t value);
 json_t *option_to_json(const option_entry *entry, const void *target);
 void option_to_text(const option_entry *entry, const void *target, char *text, size_t size);
 

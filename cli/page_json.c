@@ -6,6 +6,7 @@
 #include "core/limits.h"
 #include "io/text_file.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -222,7 +223,10 @@ static stair_status copy_frame(stair_context *context, const json_t *root, json_
 static stair_status parse(stair_context *context, const char *path, const stair_text *text, json_t **root)
 {
     json_error_t error;
+    errno = 0;
     *root = json_loadb(text->data, text->size, JSON_REJECT_DUPLICATES, &error);
+    if (!*root && errno == ENOMEM) /* jansson calls some of these errors of syntax */
+        return stair_fail(context, STAIR_NO_MEMORY, "%s: out of memory", path);
     if (!*root)
         return stair_fail(context, STAIR_BAD_INPUT, "%s: not JSON: line %d: %.120s", path, error.line,
                           error.text);

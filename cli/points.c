@@ -150,12 +150,14 @@ stair_status points_open(cli_request *request, size_t block, cli_points *points)
 static stair_status read_labels(cli_points *points, uint64_t first, size_t n)
 {
     stair_context *context = points->context;
-    if (!points->plain) return stair_npy_read(context, &points->labels, first, n, points->label_block);
-    STAIR_TRY(stair_npy_read(context, &points->labels, first, n, points->plain_block));
+    double *read = points->plain ? points->plain_block : points->label_block;
+    STAIR_TRY(stair_npy_read(context, &points->labels, first, n, read));
     size_t k = (size_t)points->labels.header.row_size;
     for (size_t i = 0; i < n; i++) { /* one at a time, to count samples from the start of the file */
-        stair_status status = stair_model_labels_from_outputs(
-            context, points->model, 1, points->plain_block + i * k, points->label_block + i * k);
+        stair_status status = points->plain
+                                  ? stair_model_labels_from_outputs(context, points->model, 1, read + i * k,
+                                                                    points->label_block + i * k)
+                                  : stair_model_labels_check(context, points->model, 1, read + i * k);
         if (status == STAIR_OK) continue;
         char reason[256];
         const char *message = stair_context_message(context), *colon = strstr(message, "sample 0: ");

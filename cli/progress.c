@@ -20,16 +20,24 @@ static volatile sig_atomic_t caught;
 
 static void on_signal(int number)
 {
-    if (caught) _exit(128 + number);
-    caught = number;
+    bool insists = number == SIGINT || number == SIGTERM; /* warnings of a batch system may come twice */
+    if (caught && insists) _exit(128 + number);
+    if (!caught) caught = number;
 }
 
 void signals_catch(void)
 {
     struct sigaction action = {.sa_handler = on_signal};
     sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
+    static const int stops[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGXCPU};
+    for (size_t k = 0; k < sizeof stops / sizeof *stops; k++) {
+        struct sigaction before;
+        bool nohup =
+            stops[k] == SIGHUP && sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler == SIG_IGN;
+        if (!nohup) sigaction(stops[k], &action, NULL);
+    }
+    action.sa_handler = SIG_IGN;
+    sigaction(SIGXFSZ, &action, NULL); /* a file that may not grow is an error of write, like a full disk */
 }
 
 int signals_caught(void)

@@ -23,8 +23,9 @@ void progress_note(const cli_progress *progress, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void progress_finish(cli_progress *progress);
 
-/* SIGINT and SIGTERM: the library is asked to stop, files are cleaned up, the exit status is
- * 128 + signal.  A second signal ends the process at once. */
+/* SIGINT, SIGTERM, SIGHUP (unless nohup), SIGUSR1, SIGUSR2 and SIGXCPU, the warnings of batch systems: the
+ * library is asked to stop, which keeps a checkpoint, files are cleaned up, the exit status is 128 + signal.
+ * A second SIGINT or SIGTERM ends the process at once. */
 void signals_catch(void);
 int signals_caught(void); /* its number, or 0 */
 

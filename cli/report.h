@@ -11,7 +11,7 @@
 #include <stdio.h>
 
 /* CELL_INTS: integers in a text, blanks between; an array in JSON.  CELL_JSON: a JSON text, for JSON only. */
-typedef enum { CELL_REAL, CELL_INT, CELL_TEXT, CELL_BOOL, CELL_INTS, CELL_JSON } cell_kind;
+typedef enum { CELL_REAL, CELL_INT, CELL_NATURAL, CELL_TEXT, CELL_BOOL, CELL_INTS, CELL_JSON } cell_kind;
 
 /* Where a column appears. */
 enum { IN_TABLE = 1, IN_CSV = 2, IN_JSON = 4, IN_NPZ = 8, IN_DATA = IN_CSV | IN_JSON | IN_NPZ, IN_ALL = 15 };
@@ -50,6 +50,7 @@ typedef struct {
 typedef union {
     double real;
     int64_t integer;
+    uint64_t natural; /* a seed */
     const char *text;
     bool truth;
     const double *array;

@@ -5,17 +5,21 @@
  * not have is empty; what is not a number is nan; true and false are 1 and 0. */
 #include "entries.h"
 #include "number.h"
+#include "plain.h"
 #include "text_sink.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
-static void write_text(FILE *file, const char *text)
+static stair_status write_text(stair_context *context, FILE *file, const char *text)
 {
-    for (; text && *text; text++) {
-        unsigned char c = (unsigned char)*text;
-        putc(c == ',' ? ';' : c == '"' ? '\'' : c < ' ' || c == '#' || c == 127 ? ' ' : c, file);
-    }
+    char *plain = plain_copy(text ? text : "");
+    if (!plain) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+    for (const char *c = plain; *c; c++)
+        putc(*c == ',' ? ';' : *c == '"' ? '\'' : *c == '#' ? ' ' : *c, file);
+    free(plain);
+    return STAIR_OK;
 }
 
 static stair_status begin(cli_report *report, cli_sink *sink)
@@ -37,24 +41,28 @@ static void write_real(FILE *file, const cli_column *column, double value)
     fprintf(file, "%s%s", text, column->given || strpbrk(text, ".en") ? "" : ".0");
 }
 
-static void write_whole(FILE *file, const cli_column *column, const cli_cell *value)
+static stair_status write_whole(stair_context *context, FILE *file, const cli_column *column,
+                                const cli_cell *value)
 {
     switch (column->kind) {
     case CELL_REAL:
         write_real(file, column, value->real);
-        return;
+        break;
     case CELL_INT:
         fprintf(file, "%" PRId64, value->integer);
-        return;
+        break;
+    case CELL_NATURAL:
+        fprintf(file, "%" PRIu64, value->natural);
+        break;
     case CELL_TEXT:
     case CELL_INTS:
     case CELL_JSON:
-        write_text(file, value->text);
-        return;
+        return write_text(context, file, value->text);
     case CELL_BOOL:
         putc(value->truth ? '1' : '0', file);
-        return;
+        break;
     }
+    return STAIR_OK;
 }
 
 static stair_status row(cli_report *report, cli_sink *sink, const cli_cell *cells)
@@ -64,7 +72,8 @@ static stair_status row(cli_report *report, cli_sink *sink, const cli_cell *cell
         double value;
         if (k) putc(',', sink->file);
         if (entry->whole)
-            write_whole(sink->file, &report->columns[entry->column], &cells[entry->column]);
+            STAIR_TRY(write_whole(report->request->context, sink->file, &report->columns[entry->column],
+                                  &cells[entry->column]));
         else if (entry_value(report, entry, cells, &value))
             write_real(sink->file, &report->columns[entry->column], value);
     }

@@ -18,6 +18,7 @@ static json_t *frame(const cli_request *request)
 {
     json_t *object = json_object(), *echo = json_object();
     int failed = json_object_set_new(object, "stair", json_string(STAIR_VERSION));
+    failed |= json_object_set_new(object, "isa", json_string(stair_isa_name()));
     failed |= json_object_set_new(object, "command", json_string(request->command->name));
     failed |= json_object_set_new(
         object, "model", request->model ? json_string(stair_model_spec(request->model)) : json_null());
@@ -39,7 +40,8 @@ static stair_status print(cli_report *report, FILE *file, json_t *object, const 
     size_t size = 0;
     FILE *memory = object ? open_memstream(&text, &size) : NULL;
     bool good = memory && json_write(memory, object);
-    if (memory) good = fclose(memory) == 0 && good;
+    if (memory) good = !ferror(memory) && good;
+    if (memory) good = fclose(memory) == 0 && good && text && size > 0;
     json_decref(object);
     if (good) /* the closing brace is part of `after` */
         fprintf(file, "%s%.*s%s", before, (int)size - 1, text, after);
@@ -93,6 +95,8 @@ static json_t *cell_to_json(const cli_column *column, const cli_cell *value, int
     switch (column->kind) {
     case CELL_REAL:
         return real_to_json(value->real);
+    case CELL_NATURAL:
+        return natural_to_json(value->natural);
     case CELL_INT:
         return json_integer(value->integer);
     case CELL_TEXT:
@@ -118,7 +122,10 @@ static bool set_nested(json_t *object, const char *name, json_t *value)
     json_t *inner = json_object_get(object, outer);
     if (!inner) {
         inner = json_object();
-        json_object_set_new(object, outer, inner);
+        if (json_object_set_new(object, outer, inner)) { /* which has let go of inner */
+            json_decref(value);
+            return false;
+        }
     }
     return set_nested(inner, dot + 1, value);
 }

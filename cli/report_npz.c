@@ -23,9 +23,10 @@ static stair_status add_member(stair_context *context, archive *into, const cli_
     size_t size = 8;
     for (int i = 0; i < rank; i++) tail[i] = (uint64_t)column->shape[i];
     snprintf(descr, sizeof descr, "%s",
-             column->kind == CELL_INT    ? "<i8"
-             : column->kind == CELL_BOOL ? "|b1"
-                                         : "<f8");
+             column->kind == CELL_INT       ? "<i8"
+             : column->kind == CELL_NATURAL ? "<u8"
+             : column->kind == CELL_BOOL    ? "|b1"
+                                            : "<f8");
     if (column->kind == CELL_BOOL) size = 1;
     if (column->kind == CELL_TEXT || column->kind == CELL_INTS) {
         snprintf(descr, sizeof descr, "<U%d", column->width);

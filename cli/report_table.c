@@ -2,6 +2,7 @@
  *
  * Columns are aligned over pages of rows.  With --out the table is a preview of the file. */
 #include "entries.h"
+#include "plain.h"
 #include "spec.h"
 #include "text_sink.h"
 
@@ -61,7 +62,7 @@ static void write_heading(const cli_request *request, FILE *file)
         if (flag)
             fprintf(file, " --%s%s", !strcmp(text, "no") ? "no-" : "", entry.is->name);
         else
-            fprintf(file, " --%s %s", entry.is->name, text);
+            fprintf(file, " --%s ", entry.is->name), plain_write(file, text);
     }
     putc('\n', file);
 }
@@ -128,10 +129,13 @@ static char *print_cell(const cli_report *report, const cli_entry *entry, const 
     case CELL_INT:
         snprintf(text, sizeof text, "%" PRId64, value->integer);
         return strdup(text);
+    case CELL_NATURAL:
+        snprintf(text, sizeof text, "%" PRIu64, value->natural);
+        return strdup(text);
     case CELL_TEXT:
     case CELL_INTS:
     case CELL_JSON:
-        return strdup(value->text ? value->text : "-");
+        return plain_copy(value->text ? value->text : "-");
     case CELL_BOOL:
         return strdup(value->truth ? "yes" : "NO");
     }
@@ -184,8 +188,11 @@ static stair_status end(cli_report *report, cli_sink *sink)
 {
     flush_page(report, sink);
     const char *out = report->request->options.out;
-    if (out && report->rows > PREVIEW)
-        fprintf(sink->file, "... and %" PRIu64 " more rows in %s\n", report->rows - PREVIEW, out);
+    if (out && report->rows > PREVIEW) {
+        fprintf(sink->file, "... and %" PRIu64 " more rows in ", report->rows - PREVIEW);
+        plain_write(sink->file, out);
+        putc('\n', sink->file);
+    }
     fputs(report->notes, sink->file);
     return text_sink_publish(report, sink);
 }

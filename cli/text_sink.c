@@ -6,12 +6,28 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+/* Without a name, in TMPDIR where that can be used. */
+static FILE *open_spool(void)
+{
+    const char *folder = getenv("TMPDIR");
+    char path[4096];
+    if (!folder || !*folder || snprintf(path, sizeof path, "%s/stair-XXXXXX", folder) >= (int)sizeof path)
+        return tmpfile();
+    int fd = mkstemp(path);
+    if (fd < 0) return tmpfile();
+    unlink(path);
+    FILE *file = fdopen(fd, "w+b");
+    if (!file) close(fd);
+    return file;
+}
 
 stair_status text_sink_open(cli_report *report, cli_sink *sink)
 {
     stair_context *context = report->request->context;
     if (!sink->path) {
-        sink->file = tmpfile();
+        sink->file = open_spool();
         if (sink->file) return STAIR_OK;
         return stair_fail(context, STAIR_FAILED, "no temporary file for standard output: %s",
                           strerror(errno));

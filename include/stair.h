@@ -58,6 +58,10 @@ const char *stair_context_device(const stair_context *context);
 const char *stair_device_name(int number); /* that there are: "auto" first, NULL past the last */
 void stair_context_set_progress(stair_context *context, stair_progress *call, void *user);
 
+/* What one array of an NPZ file may take in memory, in bytes: 2^30 unless raised.  Looked at before anything
+ * is unpacked, so that a small file cannot fill the machine. */
+void stair_context_set_largest_array(stair_context *context, uint64_t bytes);
+
 /* Hot loops are compiled for several instruction sets: v2 (SSE2), v3 (AVX2), v4 (AVX-512).  Digits are the
  * same on every machine that runs the same one; the whole process uses the best that it may and can. */
 const char *stair_isa_name(void);
@@ -121,6 +125,9 @@ stair_status stair_model_gradient(stair_context *context, const stair_model *mod
                                   const double *cotangent, double *gradient);
 
 /* Plain outputs y (n, K) to carried labels (n, K), and back. */
+/* Whether labels (n, K) are such as the model carries: finite, and rows of log softmax add up to 1. */
+stair_status stair_model_labels_check(stair_context *context, const stair_model *model, size_t n,
+                                      const double *labels);
 stair_status stair_model_labels_from_outputs(stair_context *context, const stair_model *model, size_t n,
                                              const double *y, double *labels);
 

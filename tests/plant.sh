@@ -2,8 +2,10 @@
 # Planted bugs: each change below is made alone in a copy of the tree, and the tests named beside it must
 # fail.  A suite that does not notice them proves nothing.
 #
-#   tests/plant.sh [PATTERN]      only the bugs whose names contain PATTERN
+#   tests/plant.sh [PATTERN]      one bug of each file, or those whose names contain PATTERN
 #
+# Those of plant_long run with a PATTERN or with STAIR_LONG=1: each costs a rebuild.  A test is a program of
+# build/tests with its arguments, or cli:NAME for tests/cli/NAME.sh.
 # Ends with 'N passed, 0 failed'; a bug passes when the suite catches it.
 set -u
 
@@ -15,16 +17,20 @@ tree=$work/tree build=$work/build
 passed=0 failed=0
 
 mkdir "$tree"
-(cd "$root" && tar cf - CMakeLists.txt include src cli bench tests $([ -d cmake ] && echo cmake)) | tar xf - -C "$tree" || exit 1
+(cd "$root" && tar cf - CMakeLists.txt include src cli bench tests data cmake figures web) | tar xf - -C "$tree" || exit 1
 cmake -G Ninja -S "$tree" -B "$build" -DCMAKE_BUILD_TYPE=Release >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
 
 # check 'program arguments; program arguments': builds and runs all, fails when one does
 check() {
     local command
-    ninja -C "$build" -j"${JOBS:-2}" $(tr ';' '\n' <<<"$1" | awk '{print $1}' | sort -u) >"$work/log" 2>&1 || return 2
+    ninja -C "$build" -j"${JOBS:-2}" $(tr ';' '\n' <<<"$1" | awk '{print $1 ~ /^cli:/ ? "stair_program" : $1}' | sort -u) >"$work/log" 2>&1 || return 2
     while IFS= read -r command; do
         command=${command#"${command%%[! ]*}"}
         [ -n "$command" ] || continue
+        if [[ $command == cli:* ]]; then
+            (cd "$tree" && timeout 300 bash "tests/cli/${command#cli:}.sh" "$build/stair") >"$work/log" 2>&1 || return 1
+            continue
+        fi
         (cd "$tree" && set -f && timeout 120 "$build"/tests/$command) >"$work/log" 2>&1 || return 1
     done < <(tr ';' '\n' <<<"$1")
 }
@@ -50,6 +56,10 @@ plant() {
     if [[ $outcome == caught* ]]; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
 }
 
+plant_long() {
+    if [ -n "$pattern" ] || [ "${STAIR_LONG-}" = 1 ]; then plant "$@"; fi
+}
+
 closed=test_channel_closed_form
 norm='test_channel_normalisation two_layers'
 model=test_model_attention
@@ -64,8 +74,16 @@ pair='test_asymptotics_pair identities*'
 averages='test_asymptotics_threshold grid*'
 hidden='test_asymptotics_threshold hidden*'
 
+checkpoint=cli:test_checkpoint
+hostile=cli:test_hostile
+
 # The tests must pass where nothing is planted, or their failures say nothing.
-if ! check "$closed; $norm; $general; $negative; $model; $skip4; test_lanes_v2; $gamp; $mapped; $rules; $pair"; then
+baseline="$closed; $norm; $general; $negative; $model; $skip4; test_lanes_v2; $gamp; $mapped; $rules; $pair"
+baseline+="; $averages; $hidden; test_gamp_tiles; test_parallel; test_channel_rules rules_for_noise_on_y"
+baseline+="; test_asymptotics_threshold whole_staircase_of_two_layers; test_reported; test_atomic_file; test_rng; $checkpoint"
+[ "${STAIR_LONG-}" = 1 ] && baseline+="; $hostile"
+[ -n "${PLANT_NO_BASELINE-}" ] && baseline=
+if ! check "$baseline"; then
     cat "$work/log"
     echo "0 passed, 1 failed: the tests fail without any planted bug"
     exit 1
@@ -74,69 +92,69 @@ fi
 hot=src/model/attention_hot.c
 lanes=src/model/attention_lanes.h
 plant 'no |det H| in the density'               $hot 's|density \*= inverse;|density *= inverse / inverse;|' "$general"
-plant '|det H| to the wrong power'              $hot 's|density \*= inverse;|density *= inverse * inverse;|' "$general"
+plant_long '|det H| to the wrong power'              $hot 's|density \*= inverse;|density *= inverse * inverse;|' "$general"
 plant 'H transposed in the fibre'               $lanes 's|if (a->literal)$|if (!a->literal)|' "$negative"
 plant 'H transposed in the forward map'         src/model/attention.c 's|a->literal ? s\[j \* m + i\] : s\[i \* m + j\]|a->literal ? s[i * m + j] : s[j * m + i]|' "$model"
-plant 'skip ignored in the fibre'               $lanes 's|b\[i \* (m + 1)\] += a->skip;|b[i * (m + 1)] += 1.0;|' "$negative"
-plant 'skip with the wrong sign in the fibre'   $lanes 's|b\[i \* (m + 1)\] += a->skip;|b[i * (m + 1)] -= a->skip;|' "$general"
-plant 'two tokens: no |det H| in the density'   $hot 's|lanes_store(weight + at, over_det);|lanes_store(weight + at, over_det / over_det);|' "$norm"
-plant 'two tokens: H transposed'                $hot 's|(a->literal ? o2 : o1)|(a->literal ? o1 : o2)|; s|(a->literal ? o1 : o2) \* h\[0\]|(a->literal ? o2 : o1) * h[0]|' "$skip4"
-plant 'two tokens: skip ignored'                $hot 's|const double k = a->skip + 1,|const double k = 2,|' "$skip4"
+plant_long 'skip ignored in the fibre'               $lanes 's|b\[i \* (m + 1)\] += a->skip;|b[i * (m + 1)] += 1.0;|' "$negative"
+plant_long 'skip with the wrong sign in the fibre'   $lanes 's|b\[i \* (m + 1)\] += a->skip;|b[i * (m + 1)] -= a->skip;|' "$general"
+plant_long 'two tokens: no |det H| in the density'   $hot 's|lanes_store(weight + at, over_det);|lanes_store(weight + at, over_det / over_det);|' "$norm"
+plant_long 'two tokens: H transposed'                $hot 's|(a->literal ? o2 : o1)|(a->literal ? o1 : o2)|; s|(a->literal ? o1 : o2) \* h\[0\]|(a->literal ? o2 : o1) * h[0]|' "$skip4"
+plant_long 'two tokens: skip ignored'                $hot 's|const double k = a->skip + 1,|const double k = 2,|' "$skip4"
 plant 'a pass that trusts itself too soon'      src/channel/passes.c 's|return alias;|return 1e-6 * alias;|' "$rules"
 plant 'a ridge of 1e-3 on V'                    src/channel/moments.c 's|(i == j ? prenoise : 0);|(i == j ? prenoise + 1e-3 : 0);|' "$closed"
 plant 'a branch of the +- fibre lost'           src/model/attention_fibre.c 's|fibre->mirrored = rank % 2;|fibre->mirrored = false;|' "$closed"
 plant 'signs of a finite fibre lost'            src/channel/exact.c '/^static stair_rule_result evaluate/,/^}/s|f->chart < f->fibre.charts|f->chart < 1|' 'test_model_square square:tokens=2'
 plant 'differences of a link to one side'       src/model/link.c 's|below = z\[i\] - step|below = z[i]|' test_model_link
 plant 'a line that ends where one side does'    src/channel/lattice.c 's|dim == 1 ? tuning.on_line : tuning.quiet|tuning.quiet|' 'test_model_square noise_leaves_a_shoulder'
-plant 'g without V^-1'                          src/channel/moments.c 's|unwhiten(f, mean, out->g);|for (int i = 0; i < size; i++) out->g[i] = mean[i];|' "$closed"
+plant_long 'g without V^-1'                          src/channel/moments.c 's|unwhiten(f, mean, out->g);|for (int i = 0; i < size; i++) out->g[i] = mean[i];|' "$closed"
 plant 'a formula from the farther of two points' src/model/two_points.c 's|dot < 0 ? -1 : 1|dot < 0 ? 1 : -1|' "$closed"
 plant 'a formula that is used only when forced'  src/channel/closed.c 's/(forced || closed->preferred || !model->ops->fibre_open)/forced/' test_model_contract
-plant 'dg without -V^-1'                        src/channel/moments.c 's|\* (sum\[1 + j\] / mass) - (i == j);|* (sum[1 + j] / mass);|' "$closed"
-plant 'second moment not centred'               src/channel/moments.c 's|second\[k\] / mass - (sum\[1 + i\] / mass) \* (sum\[1 + j\] / mass)|second[k] / mass|' "$norm"
-plant 'log Z without the determinant of V'      src/channel/moments.c 's|- f->shape.tokens \* f->half_logdet -|-|' "$closed"
-plant 'a map that hides what it should show'        src/channel/lattice.c 's|w->map.top - cutoff - tuning.blur|w->map.top - 0.4 * cutoff|' "$mapped"
-plant 'a head with half its density'            src/model/attention_fibre.c 's|for (int k = 1; k < rows; k++) weight|for (int k = 2; k < rows; k++) weight|' "$rules"
+plant_long 'dg without -V^-1'                        src/channel/moments.c 's|\* (sum\[1 + j\] / mass) - (i == j);|* (sum[1 + j] / mass);|' "$closed"
+plant_long 'second moment not centred'               src/channel/moments.c 's|second\[k\] / mass - (sum\[1 + i\] / mass) \* (sum\[1 + j\] / mass)|second[k] / mass|' "$norm"
+plant_long 'log Z without the determinant of V'      src/channel/moments.c 's|- f->shape.tokens \* f->half_logdet -|-|' "$closed"
+plant_long 'a map that hides what it should show'        src/channel/lattice.c 's|w->map.top - cutoff - tuning.blur|w->map.top - 0.4 * cutoff|' "$mapped"
+plant_long 'a head with half its density'            src/model/attention_fibre.c 's|for (int k = 1; k < rows; k++) weight|for (int k = 2; k < rows; k++) weight|' "$rules"
 plant 'tails cut off too early'                 src/channel/layered.c 's|2 \* stair_passes_left(plan->passes, head->energy)|0.7 * stair_passes_left(plan->passes, head->energy)|' "$rules"
 plant 'the mirrored tail counted twice'         src/channel/layered_hot.c 's|kept\[1\], -1, \*top, acc|kept[1], 1, *top, acc|' "$rules"
-plant 'softmax over the wrong token'            $lanes 's|s\[3\] - s\[2\]|s[0] - s[1]|' "$negative"
+plant_long 'softmax over the wrong token'            $lanes 's|s\[3\] - s\[2\]|s[0] - s[1]|' "$negative"
 plant 'a check that cannot fail counts as passed' src/channel/diagnose.h 's|define STAIR_RESOLVED 0.1|define STAIR_RESOLVED 100|' test_channel_verdicts
 plant 'violations lost among points that tell nothing' src/channel/diagnose.c 's#if (broken(&f->resolved) || broken(&f->open))#if (share >= 0.5 \&\& broken(\&f->resolved))#' test_channel_verdicts
 plant 'the gradient forgets a side of h h^T'    src/model/attention_batch_hot.c 's|(grad_a\[i \* m + j\] + grad_a\[j \* m + i\])|(2.0 * grad_a[i * m + j])|' "$model"
 plant 'untied: the scale of keys without its density' src/model/untied_hot.c 's|k < i + unseen; k++) density|k < i + 2 * unseen; k++) density|' 'test_untied measure/*layers=1,tokens=2'
-plant 'untied: |det H| once, not for query and key' src/model/untied_hot.c 's|for (int k = 0; k < 2 \* p; k++) density \*= inverse;|for (int k = 0; k < p; k++) density *= inverse;|' 'test_untied measure/*skip=*'
-plant 'untied: the mean key without its density' src/model/untied_hot.c 's|k < p \&\& layers > 1; k++) density \*= factor|k < 0; k++) density *= factor|' 'test_untied measure/*literal'
+plant_long 'untied: |det H| once, not for query and key' src/model/untied_hot.c 's|for (int k = 0; k < 2 \* p; k++) density \*= inverse;|for (int k = 0; k < p; k++) density *= inverse;|' 'test_untied measure/*skip=*'
+plant_long 'untied: the mean key without its density' src/model/untied_hot.c 's|k < p \&\& layers > 1; k++) density \*= factor|k < 0; k++) density *= factor|' 'test_untied measure/*literal'
 plant 'untied: queries beside the keys of no density' src/model/untied_fibre.c 's|for (int i = 0; i < m; i++) density /= fabs|for (int i = 1; i < m; i++) density /= fabs|' 'test_untied measure/*tokens=2,rank=2'
-plant 'untied: the gradient of the wrong side'  src/model/attention_batch_hot.c 's|transposed ? j \* m + i : i \* m + j|transposed ? i * m + j : i * m + j|' "test_untied attention:weights=untied,layers=1,tokens=3,rank=2"
+plant_long 'untied: the gradient of the wrong side'  src/model/attention_batch_hot.c 's|transposed ? j \* m + i : i \* m + j|transposed ? i * m + j : i * m + j|' "test_untied attention:weights=untied,layers=1,tokens=3,rank=2"
 plant 'untied: a formula that forgets the mean key' src/model/untied_ignorant.c 's|= (m - 1) \* (m - 1);|= m * m - 1;|' 'test_untied formula_agrees_with_samples'
 plant 'noise: rows in the order of the fibre'     src/model/fibre.c 's|return (size_t)model->order.k / m. \* m + k % m;|return k + 0 * m;|' 'test_untied noise_finds_its_rows'
 plant 'committee: no det B in the density'         src/posterior/exchange.c 's|/ (x->whole \* det);|/ x->whole;|' 'test_exchange posteriors_are_those_of_the_channel'
 plant 'committee: one layer too many in the law'   src/posterior/committee_law.c 's|job->n - 1),|job->n),|' 'test_exchange law_agrees_with_draws'
 plant 'exp one term short'                      src/core/lanes.h 's|p = p \* r + 1.0 / 3628800.0;|p = p * r;|' test_lanes_v2
 plant 'hidden means that are not taken off'     src/average/hidden_means.c 's|sums\[0\] - mean\[|sums[0] - 0.9 * mean[|' "$averages"
-plant 'nodes drawn wider and not weighted back' src/average/hidden_means.c 's|0.5 \* u \* u \* (1 / wide - 1 / v)|0.5 * u * u * (0.9 / wide - 1 / v)|' "$averages"
-plant 'hidden means of the wrong spread'        src/average/hidden_means.c 's|h->share\[j\] \*= exp(-0.5 |h->share[j] *= exp(-0.4 |' "$averages"
+plant_long 'nodes drawn wider and not weighted back' src/average/hidden_means.c 's|0.5 \* u \* u \* (1 / wide - 1 / v)|0.5 * u * u * (0.9 / wide - 1 / v)|' "$averages"
+plant_long 'hidden means of the wrong spread'        src/average/hidden_means.c 's|h->share\[j\] \*= exp(-0.5 |h->share[j] *= exp(-0.4 |' "$averages"
 plant 'nodes that follow, bent the wrong way'   src/posterior/one_row_hot.c 's|give_way(dim, soft, f->bend, 1, x);|give_way(dim, soft, f->bend, -1, x);|' "$hidden"
-plant 'a hidden row that forgets its sign'      src/posterior/one_row_hot.c 's|lanes_pick(along < 0, -side, side)|side|' "$hidden"
+plant_long 'a hidden row that forgets its sign'      src/posterior/one_row_hot.c 's|lanes_pick(along < 0, -side, side)|side|' "$hidden"
 plant 'nodes that follow, of the wrong density' src/posterior/one_row_follow.c 's|half_logdet - dim|0.5 * half_logdet - dim|' "$hidden"
 plant 'two last rows: labels without their Jacobian' src/posterior/two_rows.c 's|h->common \* fabs(x\[0\] - x\[1\]) / h->weight|h->common * (1 + 0 * x[0]) / h->weight|' "$pair"
 plant 'two hidden rows: shapes without their Jacobian' src/posterior/hidden_nodes.c 's|gap_step \* gap / (1|gap_step / (1|' "$pair"
-plant 'two last rows: v with the wrong variance' src/posterior/two_rows.c 's|level \* level + 0.5 \* h->variance|level * level + h->variance|' "$pair"
-plant 'too few directions of the frame'         src/posterior/two_rows.c 's|resolved = 1.75|resolved = 0.3|; s|few = 3.0|few = 1.0|' "$pair"
+plant_long 'two last rows: v with the wrong variance' src/posterior/two_rows.c 's|level \* level + 0.5 \* h->variance|level * level + h->variance|' "$pair"
+plant_long 'too few directions of the frame'         src/posterior/two_rows.c 's|resolved = 1.75|resolved = 0.3|; s|few = 3.0|few = 1.0|' "$pair"
 
-plant 'the lattice with any noise on y'         src/channel/lattice.c 's|stair_rule_noise(f) >= tuning.noise|stair_rule_noise(f) > 0|' 'test_channel_rules rules_for_noise_on_y'
+plant_long 'the lattice with any noise on y'         src/channel/lattice.c 's|stair_rule_noise(f) >= tuning.noise|stair_rule_noise(f) > 0|' 'test_channel_rules rules_for_noise_on_y'
 plant 'a step whose overlap has no error'        src/asymptotics/staircase.c 's|(1 - step->overlap\[i\]) \* c.v_error|0 * c.v_error|' 'test_asymptotics_threshold whole_staircase_of_two_layers'
-plant 'nested lines in no direction, noise on y'  src/model/fibre.c 's|direction\[0\] = 1;|direction[0] = 0;|' 'test_channel_rules rules_for_noise_on_y'
+plant_long 'nested lines in no direction, noise on y'  src/model/fibre.c 's|direction\[0\] = 1;|direction[0] = 0;|' 'test_channel_rules rules_for_noise_on_y'
 plant 'products added to what was there before'   src/core/products.c 's|sum->begun = false;|sum->begun = true;|' test_gamp_tiles
 plant 'a thread that is done and does not help'   src/core/parallel.c 's|t < shared->width; t++|t < 1; t++|' test_parallel
-plant 'blocks that do not follow their neighbours' src/core/parallel.c 's|% shared->width\], t == 0, block|% shared->width], t > 0, block|' test_parallel
+plant_long 'blocks that do not follow their neighbours' src/core/parallel.c 's|% shared->width\], t == 0, block|% shared->width], t > 0, block|' test_parallel
 plant 'blocks added in the order they come'     src/core/reduce.c 's|step < each; step \*= 2|step < 1; step *= 2|' test_reduce
-plant 'a part whose last half is lost'          src/core/reduce.c 's|add(job->sum->size, right, out);||' 'test_gamp_blocks; test_reduce'
+plant_long 'a part whose last half is lost'          src/core/reduce.c 's|add(job->sum->size, right, out);||' 'test_gamp_blocks; test_reduce'
 plant 'a quota that is looked for in one place' src/core/cores.c 's|if (!slash) return least;|return least;|' test_cores
 plant 'GAMP without the Onsager term'           src/gamp/pass.c 's|omega\[i \* cells + k\] -= o;|omega[i * cells + k] -= 0 * o;|' $gamp
-plant 'GAMP with g^t in place of g^(t-1)'       src/gamp/pass.c 's|s->variant == STAIR_GAMP_PRINTED_ONSAGER|s->variant != STAIR_GAMP_PRINTED_ONSAGER|; s|if (s->variant != STAIR_GAMP_PRINTED_ONSAGER) omega|if (s->variant == STAIR_GAMP_PRINTED_ONSAGER) omega|' $gamp
-plant 'an Onsager term that forgets damping'    src/gamp/pass.c 's|(1 - s->damping) \* now\[k\] + s->damping \* s->o\[at + k\]|now[k]|' $gamp
+plant_long 'GAMP with g^t in place of g^(t-1)'       src/gamp/pass.c 's|s->variant == STAIR_GAMP_PRINTED_ONSAGER|s->variant != STAIR_GAMP_PRINTED_ONSAGER|; s|if (s->variant != STAIR_GAMP_PRINTED_ONSAGER) omega|if (s->variant == STAIR_GAMP_PRINTED_ONSAGER) omega|' $gamp
+plant_long 'an Onsager term that forgets damping'    src/gamp/pass.c 's|(1 - s->damping) \* now\[k\] + s->damping \* s->o\[at + k\]|now[k]|' $gamp
 plant 'GAMP without A W in b'                   src/gamp/step.c 's|column\[i\] += s->a\[i \* p + k\]|column[i] += 0 * s->a[i * p + k]|' $gamp
-plant 'the printed update with side information' src/gamp/step.c 's|bool printed = .*;|bool printed = true;|' $gamp
+plant_long 'the printed update with side information' src/gamp/step.c 's|bool printed = .*;|bool printed = true;|' $gamp
 plant 'side information without the square root' src/gamp/problem.c 's|+= sqrt(lambda) \* problem->teacher|+= lambda * problem->teacher|' $gamp
 
 honest=test_asymptotics_honest
@@ -144,47 +162,75 @@ plant 'few replicates counted like many'         src/core/stats.c 's|return n > 
 plant 'rounding that counts as a control'        src/average/controls.c 's|tuning.least_spread \* tuning.least_spread|1e-60|' test_stats
 plant 'a curve that trusts its last node beyond it' src/asymptotics/curve.c 's|return 2 \* x / end_of(c) - 1;|return 2 * fmin(x, c->x_to) / c->x_to - 1;|; s|furthest = 0.05|furthest = 0.5|' "$honest curve_beyond_its_last_node"
 plant 'Newton on a grid, and nothing left of it'   src/asymptotics/solve.c 's|linear = 1.0|linear = 100.0|; s|point->doubt = (average->random|point->doubt = 0 * (average->random|; s|^ *point->residual;$|0;|' "$honest curve_beyond_its_last_node"
-plant 'a curve that leaves out what folds'       src/asymptotics/curve.c 's|if (scale < -tuning.doubt \* node\[i\].error) return false;||' "$honest no_curve_over_a_jump"
-plant 'the top of a fold where the walk saw it'  src/asymptotics/staircase.c 's|for (int k = 0, more = 0; k < tuning.attempts; k++) {|found = true; *error = 1e-5; for (int k = 0, more = 0; k < 0; k++) {|' "$honest no_curve_over_a_jump"
+plant_long 'a curve that leaves out what folds'       src/asymptotics/curve.c 's|if (scale < -tuning.doubt \* node\[i\].error) return false;||' "$honest no_curve_over_a_jump"
+plant_long 'the top of a fold where the walk saw it'  src/asymptotics/staircase.c 's|for (int k = 0, more = 0; k < tuning.attempts; k++) {|found = true; *error = 1e-5; for (int k = 0, more = 0; k < 0; k++) {|' "$honest no_curve_over_a_jump"
 plant 'only one side of a jump'                  src/asymptotics/evolve.c 's|if (alpha <= limit.alpha) return STAIR_OK;|if (alpha > 0) return STAIR_OK;|' "$honest either_side_of_a_jump"
-plant 'overlaps that are small and known well'   src/asymptotics/solve.c 's#return moved > tuning.most_stale || gain > tuning.most_gain;#return moved > 1e9 \&\& gain > 1e9;#' "$honest small_overlaps"
-plant 'slopes too steep, and trusted'           src/asymptotics/staircase.c 's|c->slope = height / xx;|c->slope = 3 * height / xx;|; s|slope_error = 0.3|slope_error = 0.0|' "$honest third_step_of_three_layers"
-plant 'a missed precision that is not said'      src/asymptotics/staircase.c 's|step->error > s->options->precision \* step->alpha|step->error > 1e9|' "$honest two_replicates"
+plant_long 'overlaps that are small and known well'   src/asymptotics/solve.c 's#return moved > tuning.most_stale || gain > tuning.most_gain;#return moved > 1e9 \&\& gain > 1e9;#' "$honest small_overlaps"
+plant_long 'slopes too steep, and trusted'           src/asymptotics/staircase.c 's|c->slope = height / xx;|c->slope = 3 * height / xx;|; s|slope_error = 0.3|slope_error = 0.0|' "$honest third_step_of_three_layers"
+plant_long 'a missed precision that is not said'      src/asymptotics/staircase.c 's|step->error > s->options->precision \* step->alpha|step->error > 1e9|' "$honest two_replicates"
 plant 'a rotation sampled alike for all labels'   src/channel/sampling.c 's|M_SQRT1_2) + shift;|M_SQRT1_2) + 0 * shift;|' 'test_channel_rules halves_are_independent'
-plant 'halves that share their nodes'            src/channel/sampling.c 's|from = half \* (replicates / 2)|from = 0 * half|' 'test_channel_rules halves_are_independent'
+plant_long 'halves that share their nodes'            src/channel/sampling.c 's|from = half \* (replicates / 2)|from = 0 * half|' 'test_channel_rules halves_are_independent'
 plant 'prediction errors of an exact overlap'    src/asymptotics/errors.c 's|most > 0) status|most > 2) status|' "$honest errors_know_the_error_of_the_overlap"
-plant 'more than two dimensions, cut as in two'  src/channel/moments.c 's|f->dim > 2 ? 1 + cutoff + 0.5 \* cutoff \* cutoff : tuning.shell|tuning.shell|' 'test_channel_rules tails_of_four_dimensions'
+plant_long 'more than two dimensions, cut as in two'  src/channel/moments.c 's|f->dim > 2 ? 1 + cutoff + 0.5 \* cutoff \* cutoff : tuning.shell|tuning.shell|' 'test_channel_rules tails_of_four_dimensions'
 plant 'an entropy of an average that is not there' src/asymptotics/entropy.c 's|status = stair_average_create(context, structure, 0, effort.replicates, &at);|status = (stair_average_create(context, structure, 0, effort.replicates, \&at), STAIR_OK);|' test_asymptotics_memory
 plant 'an excluded end of an option allowed'      src/core/options.c 's|option->below ? value < option->high : value <= option->high|value <= option->high|' test_option_tables
-plant 'NaN in the range of an option'             src/core/options.c 's|if (high_enough && low_enough)|if (isnan(value) ? true : high_enough \&\& low_enough)|' test_option_tables
-plant 'a refused value of an option kept'         src/core/options.c '/^static stair_status set_real/,/^}/s|double value;|double value = *field = strtod(text, NULL);|' test_option_tables
+plant_long 'NaN in the range of an option'             src/core/options.c 's|if (high_enough && low_enough)|if (isnan(value) ? true : high_enough \&\& low_enough)|' test_option_tables
+plant_long 'a refused value of an option kept'         src/core/options.c '/^static stair_status set_real/,/^}/s|double value;|double value = *field = strtod(text, NULL);|' test_option_tables
 plant 'an option in the field of another'         src/gamp/options.c 's|ROW("perfect", DOUBLE, perfect)|ROW("perfect", DOUBLE, tolerance)|' test_option_tables
 plant 'a default of an option lost'               cli/commands.c 's|if (command->defaults)|if (command->defaults \&\& options->points)|' test_options
 plant 'a list option behind one number'           cli/options.c 's|own->many == OPTION_LIST)|false)|' test_options
 
 plant 'a fixed point above taken for one below'   src/asymptotics/sweep.c 's|s->before_alpha <= point->alpha|s->before_alpha >= 0|' 'test_asymptotics_sweep a_falling_list*'
-plant 'a sweep that forgets what it was told'     src/asymptotics/sweep.c '/^stair_status stair_sweep_known/,/^}/s|finish(sweep, point);|sweep->next++;|' 'test_asymptotics_sweep resumed*'
+plant_long 'a sweep that forgets what it was told'     src/asymptotics/sweep.c '/^stair_status stair_sweep_known/,/^}/s|finish(sweep, point);|sweep->next++;|' 'test_asymptotics_sweep resumed*'
 plant 'full knowledge that is never Bayes'        src/asymptotics/phases.c 's|if (job->same\[s\] == s &&$|if (s != 1 \&\& job->same[s] == s \&\&|' 'test_asymptotics_phases phase_retrieval*'
 plant 'perfect recovery too soon in a figure'      src/asymptotics/staircase_curve.c 's|alpha >= last->alpha;|alpha >= 0.7 * last->alpha;|' 'test_asymptotics_sweep staircase_curve*'
 plant 'a z-score against exactly nothing'         src/gamp/compare.c 's|q == 0 && q_error == 0 ? NAN : z_score|z_score|' 'test_gamp_compare z_scores*'
-plant 'the fixed point beside runs from an overlap' src/gamp/compare.c 's|options->start_overlap > 0 ? STAIR_THEORY_TRAJECTORY|options->start_overlap > 1 ? STAIR_THEORY_TRAJECTORY|' 'test_gamp_compare theory_follows*'
+plant_long 'the fixed point beside runs from an overlap' src/gamp/compare.c 's|options->start_overlap > 0 ? STAIR_THEORY_TRAJECTORY|options->start_overlap > 1 ? STAIR_THEORY_TRAJECTORY|' 'test_gamp_compare theory_follows*'
 
 plant 'heads scored without 1/H'                  src/model/heads.c 's|.scale = 1 / sqrt(heads)|.scale = 1|' 'test_model_heads labels*'
 plant 'a readout that reads another head'         src/model/heads_batch_hot.c 's|zed(z, m, a->value + h \* a->outputs + o, j)|zed(z, m, a->value + o, j)|' 'test_model_heads losses*'
 plant 'samples of one block counted for all'      src/asymptotics/branch.c 's|f\[i\] \*= b->model->blocks|f[i] *= b->model->blocks > 0|' 'test_blocks overlap*'
-plant 'an entropy per dimension of a block'       src/asymptotics/entropy.c 's|prior / model->blocks|prior|' 'test_blocks entropy*'
-plant 'overlaps between blocks in GAMP'           src/gamp/pass.c '/stair_blocks_keep_pairs(s->model, s->a)/d' 'test_blocks gamp_on*'
-plant 'b outside of the blocks of its rows'       src/gamp/pass.c '/stair_blocks_keep(s->model, s->dim, all.b)/d' 'test_blocks gamp_on*'
+plant_long 'an entropy per dimension of a block'       src/asymptotics/entropy.c 's|prior / model->blocks|prior|' 'test_blocks entropy*'
+plant_long 'overlaps between blocks in GAMP'           src/gamp/pass.c '/stair_blocks_keep_pairs(s->model, s->a)/d' 'test_blocks gamp_on*'
+plant_long 'b outside of the blocks of its rows'       src/gamp/pass.c '/stair_blocks_keep(s->model, s->dim, all.b)/d' 'test_blocks gamp_on*'
 plant 'a head whose rows flip one by one'         src/gamp/measure.c 's|s->symmetry.sign\[j\] == s->symmetry.sign\[i\]|j == i|' 'test_blocks alignment_knows*'
 plant 'a readout integrated out without its noise' src/model/marginal_hot.c 's|lanes_set(k == j ? s->noise : 0)|lanes_set(k == j ? 1e-9 : 0)|' 'test_model_marginal agrees*'
 plant 'a covariance about a mean that vanishes'   src/channel/ignorance.c 's|out->dg\[k \* size + l\] += out->g|out->dg[k * size + l] += 0 * out->g|' 'test_channel_rules ignorance*'
-plant 'angles left out, and what they add up to'   src/channel/ignorance.c 's|f->log_angles += log|f->log_angles += 0 * log|' 'test_channel_rules ignorance*'
+plant_long 'angles left out, and what they add up to'   src/channel/ignorance.c 's|f->log_angles += log|f->log_angles += 0 * log|' 'test_channel_rules ignorance*'
 plant 'a tube around h that forgets its mixing'    src/model/attention_hot.c '/^void STAIR_HOT(stair_attention_tube)/,/^}/s|for (int k = 0; k < p; k++) density \*= inverse;||' 'test_channel_rules tubes*'
 plant 'data that end their own element'           cli/page_write.c "s|if (text\[i\] == '<')|if (text[i] == 1)|" 'test_page text_stays_text'
-plant 'markup in a title'                         cli/page_write.c 's|fputs("&lt;", to)|fputs("<", to)|' 'test_page text_stays_text'
+plant_long 'markup in a title'                         cli/page_write.c 's|fputs("&lt;", to)|fputs("<", to)|' 'test_page text_stays_text'
 plant 'a command line that is not quoted'         cli/page_line.c 's|strspn(text, safe) == strlen(text)|strspn(text, safe) > 0|' 'test_page lines_can*'
 plant 'error bars of nothing'                     cli/page_plots.c 's|"%s_error", name|"%s_spread", name|' 'test_page plots_follow*'
 plant 'pages without a limit'                     cli/page_table.c 's|if (cells > \*table->room_left) return|if (cells > *table->room_left + 1000) return|' 'test_page pages_have*'
+
+# numbers beside the main ones, and what is kept on disk
+plant_long 'an entropy without error'                  src/asymptotics/entropy.c 's|\*error \*= alpha;|*error = 0;|' 'test_reported entropies*'
+plant_long 'a Bayes error without error'               src/asymptotics/errors.c 's|errors->bayes_error = stair_replicate_error(n, job->bayes);|errors->bayes_error = 0;|' 'test_reported errors*'
+plant_long 'prediction errors without prenoise'        src/asymptotics/errors.c 's|1 + job->model->info.prenoise : 0|1 : 0|' 'test_reported errors*'
+plant_long 'the error of the weights by a norm'        src/asymptotics/errors.c 's|.weights = 1 - norm / p}|.weights = 1 - sqrt(norm) / p}|' 'test_reported errors*'
+plant_long 'a change of weights squared'               src/gamp/step.c 's|\*change = sqrt(moved / |*change = (moved / |' 'test_reported change*'
+plant 'the last batch is never used'              src/train/sgd.c 's|per_epoch = (count + size - 1) / size;|per_epoch = count / size;|' 'test_reported every*'
+plant 'a shuffle that prefers some orders'        src/core/rng.c 's|(uint32_t)(u\[0\] \* i), swap|(uint32_t)(u[0] * n), swap|' test_rng
+plant 'similarity of the other Gram matrix'       src/train/train_similarity.c 's|scale > 0 ? rows_product(rank, dim, w, end)|scale > 0 ? columns_product(rank, dim, w, end)|' 'test_reported similarity*'
+plant 'a checkpoint continued with other data'    src/gamp/fit.c 's|if (options->checkpoint) /|if (options->dim < 0) /|' $checkpoint
+plant 'a grid that goes on with another list'     cli/grid.c 's|return stair_mark_bytes(mark, list->values, .*|return mark;|' $checkpoint
+plant 'files that are not synchronised'           src/io/atomic_file.c 's|fflush(out->file) == 0 \&\& fsync(fileno(out->file)) == 0;|fflush(out->file) == 0;|' test_atomic_file
+
+plant_long 'a training state that cannot be'      src/train/train_step.c 's|if (!put \&\& !sound(t)) state->failed = true;||' $checkpoint
+plant_long 'a descent that cannot be'             src/train/sgd.c 's#state.failed || !sound(d)#state.failed#' $checkpoint
+plant_long 'more records than iterations'         src/gamp/run.c 's|count <= s->options->max_iterations + 1|count <= 2147483647|' $checkpoint
+plant_long 'a stop that is none'                  cli/cmd_evolve.c 's|grid_whole(head->stop, 0, STAIR_STOPS - 1)|head->stop >= 0|' $checkpoint
+plant_long 'another instruction set goes on'      src/io/checkpoint.c 's|stair_isa_name()|"any"|' $checkpoint
+plant_long 'a folder that is looked at too late'  src/io/checkpoint.c 's|stair_status status = stair_atomic_probe(context, name);|stair_status status = STAIR_OK;|' $checkpoint
+plant_long 'a batch system that is not heard'     cli/progress.c 's|SIGHUP, SIGUSR1|SIGHUP|' $checkpoint
+plant_long 'files of others swept away'           src/io/atomic_file.c 's|if (flock(fd, LOCK_EX . LOCK_NB) == 0) unlinkat|unlinkat|' $checkpoint
+plant_long 'classes without names'                src/train/classifier_io.c 's|count_names(c->names) != c->classes|count_names(c->names) < 0|' $hostile
+plant_long 'gigabytes out of a small file'        src/io/npz_read.c 's|if (room > most)|if (room > 1000 * most)|' $hostile
+plant_long 'escapes on a terminal'                cli/plain.c "s|length \&\& character >= ' '|length|" $hostile
+plant_long 'logits that add up to anything'       src/model/fibre.c 's|fabs(sum - 1) > sum_error|sum > 1e9|' $hostile
+plant_long 'seeds below zero'                     cli/report_csv.c 's|PRIu64, value->natural|PRId64, value->integer|' $hostile
+plant_long 'a closed output that takes it all'    cli/main.c 's|^    fill_standard_files();||' $hostile
 
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

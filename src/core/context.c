@@ -7,12 +7,14 @@
 #include <stdlib.h>
 
 #include "core/cores.h"
+#include "core/limits.h"
 
 stair_status stair_context_create(stair_context **context)
 {
     *context = calloc(1, sizeof **context);
     if (!*context) return STAIR_NO_MEMORY;
     (*context)->most_work = INFINITY;
+    (*context)->largest_array = STAIR_LARGEST_ARRAY;
     return stair_context_set_threads(*context, 0);
 }
 
@@ -34,6 +36,11 @@ stair_status stair_context_set_threads(stair_context *context, int threads)
                           "threads must be between 0 (all it may use) and 4096, not %d", threads);
     context->threads = threads ? threads : stair_cores();
     return STAIR_OK;
+}
+
+void stair_context_set_largest_array(stair_context *context, uint64_t bytes)
+{
+    context->largest_array = bytes;
 }
 
 int stair_context_threads(const stair_context *context)

@@ -13,6 +13,7 @@ struct stair_context {
     double work;      /* done so far, in seconds of one usual core; counted, not timed, so that it is the same
                          everywhere, */
     double most_work; /* and the most there may be */
+    uint64_t largest_array; /* bytes that one array of an archive may take in memory */
     char message[512];
 };
 

@@ -28,6 +28,7 @@
 #endif
 typedef double lanes __attribute__((vector_size(8 * LANES)));
 typedef int64_t lanes_bits __attribute__((vector_size(8 * LANES)));
+typedef uint64_t lanes_words __attribute__((vector_size(8 * LANES))); /* sums of exponents: these wrap */
 
 #define LANES_INLINE static inline __attribute__((always_inline, unused))
 
@@ -146,6 +147,7 @@ LANES_INLINE double floats_sum(floats x)
 }
 
 typedef int32_t floats_bits __attribute__((vector_size(8 * LANES)));
+typedef uint32_t floats_words __attribute__((vector_size(8 * LANES)));
 
 LANES_INLINE floats floats_load(const float *p)
 {
@@ -202,7 +204,7 @@ LANES_INLINE floats floats_exp(floats x)
     x = floats_max(x, floats_set(-87.0f));
     const float shift = 0x1.8p23f;
     floats k = x * 1.44269504f + shift;
-    floats_bits exponent = (floats_bits)k;
+    floats_words exponent = (floats_words)k;
     k -= shift;
     floats r = (x - k * 0x1.62e400p-1f) - k * 0x1.7f7d1cp-20f;
     floats p = floats_set(1.0f / 720.0f);
@@ -212,7 +214,7 @@ LANES_INLINE floats floats_exp(floats x)
     p = p * r + 0.5f;
     p = p * r + 1.0f;
     p = p * r + 1.0f;
-    return (floats)((floats_bits)p + (exponent << 23));
+    return (floats)((floats_words)p + (exponent << 23));
 }
 
 LANES_INLINE double lanes_top(lanes x)
@@ -245,7 +247,7 @@ LANES_INLINE lanes lanes_exp(lanes x)
     x = lanes_min(lanes_max(x, lanes_set(-707.0)), lanes_set(709.0));
     const double shift = 0x1.8p52;
     lanes k = x * 1.4426950408889634074 + shift;
-    lanes_bits exponent = (lanes_bits)k;
+    lanes_words exponent = (lanes_words)k;
     k -= shift;
     lanes r = (x - k * 0x1.62e42fefa3800p-1) - k * 0x1.ef35793c76730p-45;
     lanes p = lanes_set(1.0 / 479001600.0);
@@ -260,7 +262,7 @@ LANES_INLINE lanes lanes_exp(lanes x)
     p = p * r + 1.0 / 6.0;
     p = p * r + 0.5;
     p = (p * r) * r + r;
-    return (lanes)((lanes_bits)(p + 1.0) + (exponent << 52));
+    return (lanes)((lanes_words)(p + 1.0) + (exponent << 52));
 }
 
 /* The same to 3e-10, for x below 700, at little more than half the cost. */
@@ -269,7 +271,7 @@ LANES_INLINE lanes lanes_exp_short(lanes x)
     x = lanes_max(x, lanes_set(-707.0));
     const double shift = 0x1.8p52;
     lanes k = x * 1.4426950408889634074 + shift;
-    lanes_bits exponent = (lanes_bits)k;
+    lanes_words exponent = (lanes_words)k;
     lanes r = x - (k - shift) * 0.69314718055994530942;
     lanes p = lanes_set(1.0 / 40320.0);
     p = p * r + 1.0 / 5040.0;
@@ -280,7 +282,7 @@ LANES_INLINE lanes lanes_exp_short(lanes x)
     p = p * r + 0.5;
     p = p * r + 1.0;
     p = p * r + 1.0;
-    return (lanes)((lanes_bits)p + (exponent << 52));
+    return (lanes)((lanes_words)p + (exponent << 52));
 }
 
 #endif

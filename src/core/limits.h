@@ -28,16 +28,21 @@
 #define STAIR_MOST_MESSAGES   1e7       /* N D of belief propagation: each is an evaluation of the channel */
 #define STAIR_MOST_SNAPSHOTS  (1 << 24) /* of the weights of a training run: all are kept until its end */
 #define STAIR_MOST_CLASSES    64        /* of questions; TREC has 6 */
+#define STAIR_MOST_CLASS_NAME 64        /* bytes of its name, where it is printed */
 #define STAIR_MOST_IDS        4096      /* of a question: its scores are an (ids, ids) matrix */
 #define STAIR_MOST_REPLICATES 64        /* of an average: one number each stands on the stack */
 
 /* ---- files: what a damaged or hostile header cannot make us allocate --------------------------- */
 
-#define STAIR_LARGEST_TEXT  ((size_t)1 << 31)   /* bytes of a text file, which is read whole */
-#define STAIR_LARGEST_ARRAY ((uint64_t)1 << 34) /* bytes of one array of an NPZ, which is read whole */
-#define STAIR_LARGEST_AXIS  ((uint64_t)1 << 48) /* of an NPY: its products with a size do not overflow */
-#define STAIR_NPY_RANK      8                   /* dimensions of an array; the program writes at most 4 */
-#define STAIR_MOST_MEMBERS  16384               /* arrays of an NPZ: an entry of a matrix (P, P) is one */
+#define STAIR_LARGEST_TEXT ((size_t)1 << 31) /* bytes of a text file, which is read whole */
+#define STAIR_LARGEST_ARRAY                                                                                  \
+    ((uint64_t)1 << 30) /* bytes of one array of an NPZ, which is read whole; a caller                       \
+                           may raise it, stair_context_set_largest_array */
+#define STAIR_LARGEST_AXIS ((uint64_t)1 << 48) /* of an NPY: its products with a size do not overflow */
+#define STAIR_NPY_HEADER                                                                                     \
+    10240                    /* bytes of the header of an array; one of STAIR_NPY_RANK axes is far shorter */
+#define STAIR_NPY_RANK     8 /* dimensions of an array; the program writes at most 4 */
+#define STAIR_MOST_MEMBERS 16384 /* arrays of an NPZ: an entry of a matrix (P, P) is one */
 
 /* ---- pages of results: what a browser opens in a moment ---------------------------------------- */
 

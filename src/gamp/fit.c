@@ -13,11 +13,11 @@
 #include "core/matrix.h"
 #include "core/spectral.h"
 #include "gamp/run.h"
+#include "io/checkpoint.h"
 
 static const struct {
-    int points;  /* of the lattice behind one prediction */
-    size_t ends; /* bytes at either end of X that tell one data set from another */
-} tuning = {.points = 512, .ends = 65536};
+    int points; /* of the lattice behind one prediction */
+} tuning = {.points = 512};
 
 static stair_status check_data(stair_context *context, const stair_model *model, const stair_gamp_data *data)
 {
@@ -37,19 +37,13 @@ static stair_tiles tiles_of(const stair_model *model, const stair_gamp_data *dat
                          .x = data->x ? data->x : &nothing};
 }
 
-/* Tells one data set from another, so that no checkpoint is continued with other data: all labels, both ends
- * of X. */
-static uint64_t data_mark(const stair_tiles *tiles, const double *labels, size_t count)
+/* Tells one data set from another, so that no checkpoint is continued with other data: all labels, all of X.
+ */
+static uint64_t mark_data(uint64_t mark, const stair_tiles *tiles, const double *labels, size_t count)
 {
     size_t bytes = tiles->samples * (size_t)tiles->tokens * (size_t)tiles->dim *
                    (tiles->single ? sizeof(float) : sizeof(double));
-    size_t end = bytes < tuning.ends ? bytes : tuning.ends;
-    const unsigned char *x = tiles->x, *parts[3] = {(const unsigned char *)labels, x, x + bytes - end};
-    size_t sizes[3] = {count * sizeof(double), end, end};
-    uint64_t mark = 0xCBF29CE484222325u;
-    for (int k = 0; k < 3; k++)
-        for (size_t i = 0; i < sizes[k]; i++) mark = (mark ^ parts[k][i]) * 0x100000001B3u; /* FNV-1a */
-    return mark;
+    return stair_mark_bytes(stair_mark_bytes(mark, labels, count * sizeof(double)), tiles->x, bytes);
 }
 
 stair_status stair_gamp_fit(stair_context *context, const stair_model *model,
@@ -61,13 +55,16 @@ stair_status stair_gamp_fit(stair_context *context, const stair_model *model,
     STAIR_TRY(check_data(context, model, data));
     if (options->start_overlap > 0 || options->side > 0)
         return stair_fail(context, STAIR_BAD_INPUT, "given data have no teacher to start from or to look at");
+    STAIR_TRY(stair_state_probe_runs(context, options->checkpoint, 1));
     stair_gamp_problem problem = {.tiles = tiles_of(model, data), .labels = data->labels};
     STAIR_TRY(stair_gamp_result_create(context, model, 1, data->dim, data->samples, result));
     stair_gamp_run *run = (*result)->run;
     run->seed = options->seed;
     run->alpha = (double)data->samples / data->dim;
-    uint64_t mark = data_mark(&problem.tiles, data->labels, data->samples * (size_t)model->info.label_size);
-    uint64_t fingerprint = stair_gamp_fingerprint(model, options, data->samples) ^ mark;
+    uint64_t fingerprint = stair_gamp_fingerprint(model, options, data->samples);
+    if (options->checkpoint) /* which alone has a use for it */
+        fingerprint = mark_data(fingerprint, &problem.tiles, data->labels,
+                                data->samples * (size_t)model->info.label_size);
     stair_status status = stair_gamp_run_one(context, model, options, &problem, 0, 1, fingerprint, run);
     if (status != STAIR_OK) stair_gamp_result_destroy(result);
     return status;

@@ -124,6 +124,10 @@ static stair_status move_state(one_run *run, stair_state *file, bool put)
     stair_state_move(file, put, &run->stop, sizeof run->stop);
     stair_state_move(file, put, &s->iteration, sizeof s->iteration);
     stair_state_move(file, put, &s->damping, sizeof s->damping);
+    if (!put && !(run->stop >= 0 && run->stop <= GOES_ON && s->iteration >= 0 &&
+                  s->iteration <= s->options->max_iterations && count >= 1 &&
+                  count <= s->options->max_iterations + 1 && s->damping >= 0 && s->damping <= 1))
+        file->failed = true;
     stair_state_move(file, put, s->c, sizeof s->c);
     stair_state_move(file, put, s->f, sizeof s->f);
     stair_state_move(file, put, s->seconds, sizeof s->seconds);
@@ -131,6 +135,8 @@ static stair_status move_state(one_run *run, stair_state *file, bool put)
     size_t cells = run->stop == GOES_ON ? s->samples * (size_t)(s->p * s->m) : 0;
     stair_state_move(file, put, s->g, cells * sizeof(double));
     stair_state_move(file, put, s->o, cells * sizeof(double));
+    for (size_t i = 0; !put && run->stop == GOES_ON && i < (size_t)s->p * (size_t)s->dim; i++)
+        if (!isfinite(s->w[i])) file->failed = true;
     while (!file->failed && out->count < count) STAIR_TRY(grow(run->context, out, s->p));
     if (file->failed) return STAIR_OK;
     size_t n = (size_t)count, square = (size_t)(s->p * s->p);
@@ -263,13 +269,13 @@ stair_status stair_gamp_run_one(stair_context *context, const stair_model *model
 
 uint64_t stair_gamp_fingerprint(const stair_model *model, const stair_gamp_options *o, size_t samples)
 {
-    char text[768];
-    snprintf(text, sizeof text,
-             "gamp %s %d %.17g %zu %s %.17g %.17g %.17g %.17g %d %d %.17g %.17g %.17g %d %d %d %llu",
-             stair_model_spec(model), o->dim, o->alpha, samples, o->variant, o->start, o->start_overlap,
-             o->side, o->damping, o->adaptive, o->max_iterations, o->tolerance, o->perfect, o->precision,
-             o->wide, o->test, o->all_errors, (unsigned long long)o->seed);
-    return stair_state_fingerprint(text);
+    char text[640]; /* numbers: at most 25 bytes each */
+    uint64_t mark = stair_mark_text(stair_mark_begin("gamp"), stair_model_spec(model));
+    snprintf(text, sizeof text, "%d %.17g %zu %.17g %.17g %.17g %.17g %d %d %.17g %.17g %.17g %d %d %d %llu",
+             o->dim, o->alpha, samples, o->start, o->start_overlap, o->side, o->damping, o->adaptive,
+             o->max_iterations, o->tolerance, o->perfect, o->precision, o->wide, o->test, o->all_errors,
+             (unsigned long long)o->seed);
+    return stair_mark_text(stair_mark_text(mark, o->variant), text);
 }
 
 stair_status stair_gamp_result_create(stair_context *context, const stair_model *model, int runs, int dim,
@@ -313,6 +319,7 @@ stair_status stair_gamp(stair_context *context, const stair_model *model, const 
     *result = NULL;
     STAIR_TRY(stair_gamp_check(context, options));
     STAIR_TRY(stair_blocks_check(context, model, options->dim));
+    STAIR_TRY(stair_state_probe_runs(context, options->checkpoint, options->seeds));
     STAIR_TRY(stair_gamp_result_create(context, model, options->seeds, options->dim,
                                        (size_t)llround(options->alpha * options->dim), result));
     uint64_t fingerprint = stair_gamp_fingerprint(model, options, (*result)->samples);

@@ -1,10 +1,17 @@
-/* The temporary name carries the process number, so two runs never share one. */
+/* The temporary name carries the process number, so two runs never share one.  While it is written to, the
+ * file is locked: one that is not, and whose process is gone, was left by a run that was killed.  The lock is
+ * what tells on a folder that other machines share, where process numbers do not. */
+#define _DEFAULT_SOURCE /* flock */
 #include "io/atomic_file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -27,7 +34,10 @@ static int create_unique(const char *path, char **name)
     for (int k = 0; k < tuning.attempts; k++) {
         snprintf(*name, size, "%.*s.stair-%ld-%d.tmp", (int)directory, path, (long)getpid(), k);
         int fd = open(*name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (fd >= 0) return fd;
+        if (fd >= 0) {
+            flock(fd, LOCK_EX | LOCK_NB); /* a file system without locks is no failure */
+            return fd;
+        }
         if (errno != EEXIST) break;
     }
     int reason = errno;
@@ -48,6 +58,10 @@ static stair_status open_failed(stair_context *context, const char *path)
 static stair_status check_target(stair_context *context, const char *path, bool overwrite)
 {
     struct stat info;
+    const char *base = path + directory_length(path);
+    if (!*base) return stair_fail(context, STAIR_BAD_INPUT, "'%s': not the name of a file", path);
+    if (strlen(base) > NAME_MAX) /* the temporary name is short, so that opening it would not tell */
+        return stair_fail(context, STAIR_BAD_INPUT, "%.40s...: a name of more than %d bytes", base, NAME_MAX);
     if (lstat(path, &info)) return STAIR_OK;
     if (S_ISDIR(info.st_mode)) return stair_fail(context, STAIR_BAD_INPUT, "%s: is a directory", path);
     if (!S_ISREG(info.st_mode) && !S_ISLNK(info.st_mode))
@@ -70,6 +84,40 @@ stair_status stair_atomic_open(stair_context *context, const char *path, bool ov
     if (!out->file) close(fd);
     stair_atomic_discard(out);
     return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+}
+
+stair_status stair_atomic_probe(stair_context *context, const char *path)
+{
+    stair_atomic_file trial;
+    STAIR_TRY(stair_atomic_open(context, path, true, &trial));
+    stair_atomic_discard(&trial);
+    return STAIR_OK;
+}
+
+/* The process in ".stair-PID-K.tmp", or 0. */
+static long process_of(const char *name)
+{
+    long process;
+    int tail = 0;
+    if (sscanf(name, ".stair-%ld-%*d.tmp%n", &process, &tail) != 1 || !tail || name[tail]) return 0;
+    return process;
+}
+
+void stair_atomic_sweep(const char *path)
+{
+    size_t length = directory_length(path);
+    char *folder = length ? strndup(path, length) : strdup(".");
+    DIR *all = folder ? opendir(folder) : NULL;
+    free(folder);
+    for (const struct dirent *entry; all && (entry = readdir(all));) {
+        long process = process_of(entry->d_name);
+        if (process <= 0 || kill((pid_t)process, 0) == 0 || errno != ESRCH) continue;
+        int fd = openat(dirfd(all), entry->d_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+        if (fd < 0) continue;
+        if (flock(fd, LOCK_EX | LOCK_NB) == 0) unlinkat(dirfd(all), entry->d_name, 0);
+        close(fd);
+    }
+    if (all) closedir(all);
 }
 
 static void forget(stair_atomic_file *out)

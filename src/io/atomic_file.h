@@ -21,6 +21,13 @@ stair_status stair_atomic_open(stair_context *context, const char *path, bool ov
 stair_status stair_atomic_commit(stair_context *context, stair_atomic_file *out);
 void stair_atomic_discard(stair_atomic_file *out);
 
+/* Whether stair_atomic_open(path, overwrite) would succeed: the folder is there and can be written to, the
+ * name is not too long. */
+stair_status stair_atomic_probe(stair_context *context, const char *path);
+
+/* Removes temporary files of this program from the folder of `path` whose process is gone. */
+void stair_atomic_sweep(const char *path);
+
 /* A scratch file without a name, in the directory of `path`: it vanishes with the process. */
 stair_status stair_scratch_open(stair_context *context, const char *path, FILE **scratch);
 

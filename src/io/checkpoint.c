@@ -68,9 +68,20 @@ static uint64_t checksum(uint64_t h, const void *bytes, size_t size)
     return h;
 }
 
-uint64_t stair_state_fingerprint(const char *request)
+uint64_t stair_mark_bytes(uint64_t mark, const void *bytes, size_t size)
 {
-    return checksum(basis, request, strlen(request));
+    uint64_t length = size;
+    return checksum(checksum(mark, &length, sizeof length), bytes, size);
+}
+
+uint64_t stair_mark_text(uint64_t mark, const char *text)
+{
+    return stair_mark_bytes(mark, text, strlen(text));
+}
+
+uint64_t stair_mark_begin(const char *task)
+{
+    return stair_mark_text(stair_mark_text(stair_mark_text(basis, STAIR_VERSION), stair_isa_name()), task);
 }
 
 static char *old_name(const char *path)
@@ -103,6 +114,26 @@ stair_status stair_state_save(stair_context *context, const char *path, uint64_t
     return stair_atomic_commit(context, &out);
 }
 
+stair_status stair_state_probe(stair_context *context, const char *path, const char *parts)
+{
+    size_t size = strlen(path) + strlen(parts) + 5;
+    char *name = malloc(size);
+    if (!name) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+    snprintf(name, size, "%s%s.old", path, parts); /* the longest name there will be */
+    stair_status status = stair_atomic_probe(context, name);
+    free(name);
+    if (status == STAIR_OK) stair_atomic_sweep(path);
+    return status;
+}
+
+stair_status stair_state_probe_runs(stair_context *context, const char *checkpoint, int runs)
+{
+    char parts[24];
+    if (!checkpoint) return STAIR_OK;
+    snprintf(parts, sizeof parts, ".%d", runs - 1);
+    return stair_state_probe(context, checkpoint, parts);
+}
+
 /* 1: good, 0: damaged, -1: another request's */
 static int judge(const stair_text *file, uint64_t fingerprint)
 {
@@ -129,8 +160,11 @@ static stair_status load_one(stair_context *context, const char *path, uint64_t 
     if (*verdict == 1 && state->failed)
         return stair_fail(context, STAIR_NO_MEMORY, "%s: out of memory", path);
     if (*verdict < 0)
-        return stair_fail(context, STAIR_BAD_INPUT,
-                          "%s: checkpoint of another request; remove it or choose another file", path);
+        return stair_fail(
+            context, STAIR_BAD_INPUT,
+            "%s: checkpoint of another request, version or instruction set; remove it or choose "
+            "another file",
+            path);
     return STAIR_OK;
 }
 

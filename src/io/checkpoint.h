@@ -18,7 +18,18 @@ void stair_state_get(stair_state *state, void *bytes, size_t size);
 /* One or the other, so that one list of fields serves both directions. */
 void stair_state_move(stair_state *state, bool put, void *bytes, size_t size);
 
-uint64_t stair_state_fingerprint(const char *request);
+/* The fingerprint of a request: all that decides its numbers, one thing after the other and each of them
+ * whole.  It begins with what is running: version and instruction set. */
+uint64_t stair_mark_begin(const char *task);
+uint64_t stair_mark_bytes(uint64_t mark, const void *bytes, size_t size); /* their number counts, too */
+uint64_t stair_mark_text(uint64_t mark, const char *text);
+
+/* Whether a checkpoint can be written here: called before anything is computed.  `parts` is the longest of
+ * what follows the name, such as ".99"; also removes temporary files that killed runs left in the same
+ * folder. */
+stair_status stair_state_probe(stair_context *context, const char *path, const char *parts);
+/* The same for FILE.0 .. FILE.(runs-1); nothing where `checkpoint` is NULL. */
+stair_status stair_state_probe_runs(stair_context *context, const char *checkpoint, int runs);
 
 stair_status stair_state_save(stair_context *context, const char *path, uint64_t fingerprint,
                               const stair_state *state);

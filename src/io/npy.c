@@ -11,8 +11,7 @@
 #include <unistd.h>
 
 enum {
-    LONGEST_HEADER = 10240, /* bytes; a header of STAIR_NPY_RANK dimensions is far shorter */
-    ELEMENTS = 4096         /* converted at a time: 32 kB on the stack */
+    ELEMENTS = 4096 /* converted at a time: 32 kB on the stack */
 };
 
 static stair_status bad(stair_context *context, const char *path, const char *reason)
@@ -52,7 +51,7 @@ static stair_status read_exactly(stair_context *context, const stair_npy *npy, u
 static stair_status read_header(stair_context *context, stair_npy *npy, uint64_t bytes)
 {
     unsigned char start[12];
-    char text[LONGEST_HEADER];
+    char text[STAIR_NPY_HEADER];
     if (bytes < sizeof start) return bad(context, npy->path, "is not an NPY file (too short)");
     STAIR_TRY(read_exactly(context, npy, 0, sizeof start, start));
     if (memcmp(start, "\x93NUMPY", 6))
@@ -61,7 +60,7 @@ static stair_status read_header(stair_context *context, stair_npy *npy, uint64_t
     uint64_t length = start[8] | (uint64_t)start[9] << 8;
     if (start[6] > 1) length |= (uint64_t)start[10] << 16 | (uint64_t)start[11] << 24;
     npy->offset = start[6] > 1 ? 12 : 10;
-    if (length > LONGEST_HEADER) return bad(context, npy->path, "NPY header over 10 kB");
+    if (length > STAIR_NPY_HEADER) return bad(context, npy->path, "NPY header over 10 kB");
     if (npy->offset + length > bytes) return bad(context, npy->path, "truncated within the NPY header");
     STAIR_TRY(read_exactly(context, npy, npy->offset, (size_t)length, text));
     npy->offset += length;

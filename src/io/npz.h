@@ -35,6 +35,10 @@ typedef struct zip stair_archive;
 stair_status stair_archive_open(stair_context *context, const char *path, stair_archive **archive);
 void stair_archive_close(stair_archive **archive);
 
+/* Shape and type of array `name`, of which nothing else is unpacked. */
+stair_status stair_archive_header(stair_context *context, stair_archive *archive, const char *path,
+                                  const char *name, stair_npy_header *header);
+
 /* values (header->count), to be freed, of array `name`: real numbers in C order, all finite. */
 stair_status stair_archive_array(stair_context *context, stair_archive *archive, const char *path,
                                  const char *name, stair_npy_header *header, double **values);

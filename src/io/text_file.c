@@ -43,7 +43,9 @@ stair_status stair_text_read(stair_context *context, const char *path, stair_tex
     if (stat(path, &info) != 0) return stair_fail(context, STAIR_BAD_INPUT, "%s: %s", path, strerror(errno));
     if (!S_ISREG(info.st_mode)) return stair_fail(context, STAIR_BAD_INPUT, "%s: not a regular file", path);
     FILE *file = fopen(path, "rb");
-    if (!file) return stair_fail(context, STAIR_BAD_INPUT, "%s: %s", path, strerror(errno));
+    if (!file)
+        return stair_fail(context, errno == ENOMEM ? STAIR_NO_MEMORY : STAIR_BAD_INPUT, "%s: %s", path,
+                          strerror(errno));
     stair_status status = read_open(context, path, file, text);
     fclose(file);
     return status;

@@ -200,8 +200,8 @@ stair_status stair_attention_read_ranks(stair_context *context, const char *text
     while (*at) {
         char *end;
         long rank = strtol(at, &end, 10);
-        if (end == at || rank < 1 || rank > STAIR_MAX_INDICES || count == STAIR_MAX_LAYERS ||
-            (*end && *end != '+'))
+        if (!(*at >= '0' && *at <= '9') || rank < 1 || rank > STAIR_MAX_INDICES ||
+            count == STAIR_MAX_LAYERS || (*end && *end != '+'))
             return stair_fail(context, STAIR_BAD_INPUT,
                               "model key rank=%s: expected ranks from 1 to %d, as 1 or 1+2+1", text,
                               STAIR_MAX_INDICES);

@@ -61,12 +61,33 @@ void stair_fibre_destroy(stair_fibre *fibre)
     fibre->data = NULL;
 }
 
+/* Rows of logarithms of probabilities: each adds up to 1, as for plain outputs. */
+static stair_status check_log_rows(stair_context *context, int m, const double *label)
+{
+    static const double sum_error = 1e-6, /* what single precision leaves */
+        least = -1e9;                     /* no score of Gaussian data comes near */
+    for (int i = 0; i < m; i++) {
+        double sum = 0;
+        for (int j = 0; j < m; j++) {
+            double value = label[i * m + j];
+            sum += exp(value);
+            if (value < least || value > sum_error)
+                return stair_fail(context, STAIR_BAD_INPUT, "label[%d][%d] = %g is no logarithm of a softmax",
+                                  i, j, value);
+        }
+        if (fabs(sum - 1) > sum_error)
+            return stair_fail(context, STAIR_BAD_INPUT, "exp of row %d of the label sums to %.9g, not to 1",
+                              i, sum);
+    }
+    return STAIR_OK;
+}
+
 stair_status stair_label_check(stair_context *context, const stair_model *model, const double *label)
 {
     for (int k = 0; k < model->info.label_size; k++)
         if (!isfinite(label[k]))
             return stair_fail(context, STAIR_BAD_INPUT, "label entry %d is %g", k, label[k]);
-    return STAIR_OK;
+    return model->info.label_is_log ? check_log_rows(context, model->info.tokens, label) : STAIR_OK;
 }
 
 stair_status stair_fibre_open(stair_context *context, const double *label, const double *omega,

@@ -102,6 +102,23 @@ stair_status stair_model_gradient(stair_context *context, const stair_model *mod
     return STAIR_OK;
 }
 
+static stair_status blame_sample(stair_context *context, stair_status status, size_t sample)
+{
+    char reason[256];
+    snprintf(reason, sizeof reason, "%.250s", stair_context_message(context));
+    return stair_fail(context, status, "sample %zu: %s", sample, reason);
+}
+
+stair_status stair_model_labels_check(stair_context *context, const stair_model *model, size_t n,
+                                      const double *labels)
+{
+    for (size_t i = 0; i < n; i++) {
+        stair_status status = stair_label_check(context, model, labels + i * (size_t)model->info.label_size);
+        if (status != STAIR_OK) return blame_sample(context, status, i);
+    }
+    return STAIR_OK;
+}
+
 stair_status stair_model_labels_from_outputs(stair_context *context, const stair_model *model, size_t n,
                                              const double *y, double *labels)
 {
@@ -113,11 +130,7 @@ stair_status stair_model_labels_from_outputs(stair_context *context, const stair
             continue;
         }
         status = model->ops->label_from_output(context, model, y + i * size, labels + i * size);
-        if (status != STAIR_OK) {
-            char reason[256];
-            snprintf(reason, sizeof reason, "%.250s", stair_context_message(context));
-            return stair_fail(context, status, "sample %zu: %s", i, reason);
-        }
+        if (status != STAIR_OK) return blame_sample(context, status, i);
     }
     return STAIR_OK;
 }

@@ -209,6 +209,10 @@ stair_status stair_model_create(stair_context *context, const char *spec, stair_
         return stair_fail(context, STAIR_BAD_INPUT, "model string longer than %d characters",
                           STAIR_MOST_SPEC - 1);
     strcpy(name, spec);
+    for (const char *c = name; *c; c++)
+        if ((unsigned char)*c < ' ' || *c == 127)
+            return stair_fail(context, STAIR_BAD_INPUT, "the model string has a control character, byte %d",
+                              (int)(c - name) + 1);
     char *colon = strchr(name, ':');
     if (colon) *colon = 0;
     const stair_model_ops *ops = find_model(context, name);

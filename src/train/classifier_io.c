@@ -69,19 +69,18 @@ stair_status stair_classifier_save(stair_context *context, const stair_classifie
     return status;
 }
 
-/* An array of the archive, whose shape must be `shape` (-1: any size). */
+/* An array of the archive, whose shape must be `shape` (-1: any size); nothing else is unpacked. */
 static stair_status get(stair_context *context, stair_archive *archive, const char *path, const char *name,
                         int rank, const int64_t *shape, stair_npy_header *header, double **values)
 {
     char text[128];
-    STAIR_TRY(stair_archive_array(context, archive, path, name, header, values));
+    *values = NULL;
+    STAIR_TRY(stair_archive_header(context, archive, path, name, header));
     bool fits = header->rank == rank;
     for (int i = 0; fits && i < rank; i++)
         fits = header->shape[i] > 0 && header->shape[i] < 1 << 28 &&
                (shape[i] < 0 || header->shape[i] == (uint64_t)shape[i]);
-    if (fits) return STAIR_OK;
-    free(*values);
-    *values = NULL;
+    if (fits) return stair_archive_array(context, archive, path, name, header, values);
     return stair_fail(context, STAIR_BAD_INPUT,
                       "%s: array '%s' has shape %s, which does not fit a classifier", path, name,
                       stair_npy_shape_text(header, text, sizeof text));
@@ -94,6 +93,48 @@ static void unpack(size_t rows, size_t columns, double **packed, double *out, si
         memcpy(out + r * stride, *packed + r * columns, columns * sizeof(double));
     free(*packed);
     *packed = NULL;
+}
+
+static bool whole(double value, int least, int most)
+{
+    return value >= least && value <= most && value == (int)value;
+}
+
+/* Names with commas between, none of them empty; 0 where they are not that.  The last comma may end them. */
+static int count_names(const char *names)
+{
+    int count = 0;
+    for (const char *at = names; *at; count++) {
+        size_t length = strcspn(at, ",");
+        if (length == 0) return 0;
+        at += length + (at[length] == ',');
+    }
+    return count;
+}
+
+/* The names of the classes: text, and as many as the readout has rows. */
+static stair_status load_names(stair_context *context, stair_archive *archive, const char *path,
+                               stair_classifier *c)
+{
+    stair_npy_header h;
+    double *v;
+    STAIR_TRY(stair_archive_header(context, archive, path, "classes", &h));
+    if (h.count > STAIR_MOST_CLASSES * STAIR_MOST_CLASS_NAME)
+        return stair_fail(context, STAIR_BAD_INPUT, "%s: array 'classes' is too long", path);
+    STAIR_TRY(get(context, archive, path, "classes", 1, (int64_t[]){-1}, &h, &v));
+    c->names = calloc((size_t)h.count + 1, 1);
+    bool text = true;
+    for (uint64_t i = 0; c->names && i < h.count; i++) {
+        text &= whole(v[i], ' ', 255) && v[i] != 127;
+        if (text) c->names[i] = (char)(unsigned char)v[i];
+    }
+    free(v);
+    if (!c->names) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+    if (!text) return stair_fail(context, STAIR_BAD_INPUT, "%s: array 'classes' is not text", path);
+    if (count_names(c->names) != c->classes)
+        return stair_fail(context, STAIR_BAD_INPUT, "%s: array 'classes' does not name the %d of the readout",
+                          path, c->classes);
+    return STAIR_OK;
 }
 
 /* Everything but the embedding and attention matrices, which decided the shape. */
@@ -114,19 +155,48 @@ static stair_status load_rest(stair_context *context, stair_archive *archive, co
     STAIR_TRY(get(context, archive, path, "shape", 1, (int64_t[]){4}, &h, &v));
     double shape[4];
     unpack(1, 4, &v, shape, 4);
-    bool sound =
-        shape[0] >= 2 && shape[0] <= STAIR_MOST_IDS && shape[1] >= 0 && shape[1] < c->vocab && c->scale > 0;
-    if (!sound)
+    if (!whole(shape[0], 2, STAIR_MOST_IDS) || !whole(shape[1], 0, c->vocab - 1) || !whole(shape[2], 0, 1) ||
+        !whole(shape[3], 0, 1) || !(c->scale > 0))
         return stair_fail(context, STAIR_BAD_INPUT, "%s: arrays 'shape' or 'scale' make no sense", path);
     c->longest = (int)shape[0];
     c->pad = (int)shape[1];
     c->bias = shape[2] != 0;
     c->pad_batch = shape[3] != 0;
-    STAIR_TRY(get(context, archive, path, "classes", 1, (int64_t[]){-1}, &h, &v));
-    c->names = calloc((size_t)h.count + 1, 1);
-    for (uint64_t i = 0; c->names && i < h.count; i++) c->names[i] = (char)v[i];
-    free(v);
-    return c->names ? STAIR_OK : stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+    return load_names(context, archive, path, c);
+}
+
+/* Every array against every other, before the first is unpacked. */
+static stair_status check_shapes(stair_context *context, stair_archive *archive, const char *path)
+{
+    static const char *const names[] = {"embedding",    "attention", "attention_bias", "readout",
+                                        "readout_bias", "scale",     "shape"};
+    static const int ranks[] = {2, 3, 2, 2, 1, 1, 1};
+    stair_npy_header h[7];
+    for (int k = 0; k < 7; k++) {
+        STAIR_TRY(stair_archive_header(context, archive, path, names[k], &h[k]));
+        char text[128];
+        if (h[k].rank != ranks[k])
+            return stair_fail(context, STAIR_BAD_INPUT,
+                              "%s: array '%s' has shape %s, which does not fit a classifier", path, names[k],
+                              stair_npy_shape_text(&h[k], text, sizeof text));
+    }
+    const struct {
+        int array, other;
+        uint64_t size, wanted;
+    } agree[] = {{1, 0, h[1].shape[2], h[0].shape[1]},
+                 {2, 1, h[2].shape[0], h[1].shape[0]},
+                 {2, 1, h[2].shape[1], h[1].shape[1]},
+                 {3, 0, h[3].shape[1], h[0].shape[1]},
+                 {4, 3, h[4].shape[0], h[3].shape[0]},
+                 {5, 5, h[5].shape[0], 1},
+                 {6, 6, h[6].shape[0], 4}};
+    for (size_t k = 0; k < sizeof agree / sizeof *agree; k++)
+        if (agree[k].size != agree[k].wanted)
+            return stair_fail(context, STAIR_BAD_INPUT, "%s: array '%s' does not fit '%s'", path,
+                              names[agree[k].array], names[agree[k].other]);
+    if (h[3].shape[0] > STAIR_MOST_CLASSES)
+        return stair_fail(context, STAIR_BAD_INPUT, "%s: more than %d classes", path, STAIR_MOST_CLASSES);
+    return STAIR_OK;
 }
 
 static stair_status load_all(stair_context *context, stair_archive *archive, const char *path,
@@ -134,6 +204,7 @@ static stair_status load_all(stair_context *context, stair_archive *archive, con
 {
     stair_npy_header embedding, attention, bias;
     double *e = NULL, *a = NULL, *b = NULL;
+    STAIR_TRY(check_shapes(context, archive, path));
     stair_status status = get(context, archive, path, "embedding", 2, (int64_t[]){-1, -1}, &embedding, &e);
     if (status == STAIR_OK)
         status = get(context, archive, path, "attention", 3, (int64_t[]){-1, -1, (int64_t)embedding.shape[1]},

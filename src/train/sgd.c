@@ -101,7 +101,10 @@ static void move_state(stair_descent *d, stair_state *state, bool put)
 {
     stair_sgd_run *out = d->out;
     stair_state_move(state, put, &d->batch, sizeof d->batch);
-    stair_state_move(state, put, &out->diverged, sizeof out->diverged);
+    unsigned char diverged = out->diverged; /* a bool may not hold what a file does */
+    stair_state_move(state, put, &diverged, 1);
+    out->diverged = diverged != 0;
+    if (diverged > 1) state->failed = true;
     stair_state_move(state, put, d->weights, (size_t)d->net.indices * (size_t)d->net.dim * sizeof(double));
     stair_state_move(state, put, &out->count, sizeof out->count);
     size_t size = (size_t)out->count * sizeof *out->history;
@@ -119,6 +122,17 @@ static stair_status save(stair_context *context, const char *path, uint64_t fing
     return status;
 }
 
+/* Whether what was read is a state that a run can be in. */
+static bool sound(const stair_descent *d)
+{
+    bool good = d->batch >= 0 && d->batch <= d->batches && d->out->count >= 1;
+    for (int i = 0; good && i < d->out->count; i++) {
+        const stair_sgd_record *r = &d->out->history[i];
+        good = r->batches >= 0 && r->batches <= d->batch && r->steps >= 0;
+    }
+    return good;
+}
+
 static stair_status restore(stair_context *context, const char *path, uint64_t fingerprint, stair_descent *d)
 {
     stair_state state;
@@ -126,7 +140,8 @@ static stair_status restore(stair_context *context, const char *path, uint64_t f
     stair_status status = stair_state_load(context, path, fingerprint, &state, &found);
     if (status == STAIR_OK && found) {
         move_state(d, &state, false);
-        if (state.failed) status = stair_fail(context, STAIR_FAILED, "%s: checkpoint cannot be read", path);
+        if (state.failed || !sound(d) || state.at != state.size)
+            status = stair_fail(context, STAIR_FAILED, "%s: checkpoint cannot be read", path);
     }
     stair_state_free(&state);
     if (status != STAIR_OK) d->out->count = 0;
@@ -194,12 +209,11 @@ static stair_status one_run(void *user, size_t block, int thread, stair_context 
 /* Everything that decides the numbers, in words. */
 static uint64_t fingerprint(const stair_model *model, const stair_sgd_options *o)
 {
-    char text[640];
-    snprintf(text, sizeof text, "sgd %s %d %.17g %.17g %.17g %d %.17g %d %d %d %d %d %d %d %llu",
-             stair_model_spec(model), o->dim, o->alpha, o->rate, o->weight_decay, o->coupled, o->start,
-             o->batch, o->repeat, o->epochs, o->shuffle, o->double_data, o->test, o->points,
-             (unsigned long long)o->seed);
-    return stair_state_fingerprint(text);
+    char text[512]; /* numbers: at most 25 bytes each */
+    snprintf(text, sizeof text, "%d %.17g %.17g %.17g %d %.17g %d %d %d %d %d %d %d %llu", o->dim, o->alpha,
+             o->rate, o->weight_decay, o->coupled, o->start, o->batch, o->repeat, o->epochs, o->shuffle,
+             o->double_data, o->test, o->points, (unsigned long long)o->seed);
+    return stair_mark_text(stair_mark_text(stair_mark_begin("sgd"), stair_model_spec(model)), text);
 }
 
 stair_status stair_sgd(stair_context *context, const stair_model *model, const stair_sgd_options *options,
@@ -210,6 +224,7 @@ stair_status stair_sgd(stair_context *context, const stair_model *model, const s
     STAIR_TRY(stair_blocks_check(context, model, options->dim));
     if (!model->ops->gradient && !model->ops->batch)
         return stair_fail(context, STAIR_UNSUPPORTED, "%s has no gradient to descend", model->info.name);
+    STAIR_TRY(stair_state_probe_runs(context, options->checkpoint, options->seeds));
     stair_sgd_result *r = calloc(1, sizeof *r);
     if (r) r->run = calloc((size_t)options->seeds, sizeof *r->run);
     if (!r || !r->run) {

@@ -135,6 +135,8 @@ stair_status stair_text_check_line(stair_context *context, const char *path, sta
             bytes[at] = ' ';
             used = 1;
         }
+        if (used == 1 && c == 0)
+            return stair_fail(context, STAIR_BAD_INPUT, "%s:%d: byte %zu is NUL", path, line.number, at + 1);
         if (used < 1)
             return stair_fail(context, STAIR_BAD_INPUT, "%s:%d: byte %zu (0x%02X) is not UTF-8", path,
                               line.number, at + 1, bytes[at]);

@@ -109,18 +109,18 @@ static stair_status one_run(void *user, size_t block, int thread, stair_context 
 /* Everything that decides the numbers: the options in words, then the questions themselves. */
 static uint64_t fingerprint(const stair_vocab *vocab, const stair_questions *q, const stair_train_options *o)
 {
-    char text[640];
-    uint64_t sum = 1469598103934665603u;
-    for (size_t i = 0; i < (size_t)q->count * (size_t)q->longest; i++)
-        sum = (sum ^ (uint64_t)q->ids[i]) * 1099511628211u;
-    for (int i = 0; i < q->count; i++) sum = (sum ^ (uint64_t)q->label[i]) * 1099511628211u;
+    char text[640]; /* numbers: at most 25 bytes each */
+    uint64_t mark = stair_mark_begin("train");
+    mark = stair_mark_bytes(mark, q->ids, (size_t)q->count * (size_t)q->longest * sizeof *q->ids);
+    mark = stair_mark_bytes(mark, q->length, (size_t)q->count * sizeof *q->length);
+    mark = stair_mark_bytes(mark, q->label, (size_t)q->count * sizeof *q->label);
     snprintf(text, sizeof text,
-             "train %d %d %d %d %d %d %.17g %.17g %.17g %.17g %.17g %.17g %d %d %.17g %d %llu %d %d %d %llx",
-             o->dim, o->rank, o->layers, o->scale_rank, o->bias, o->pad_batch, o->start, o->rate, o->beta1,
-             o->beta2, o->epsilon, o->weight_decay, o->batch, o->epochs, o->validation, o->points,
-             (unsigned long long)o->seed, stair_vocab_size(vocab), q->count, q->longest,
-             (unsigned long long)sum);
-    return stair_state_fingerprint(text);
+             "%d %d %d %d %d %d %.17g %.17g %.17g %.17g %.17g %.17g %d %d %.17g %d %llu %d %d %d %d", o->dim,
+             o->rank, o->layers, o->scale_rank, o->bias, o->pad_batch, o->start, o->rate, o->beta1, o->beta2,
+             o->epsilon, o->weight_decay, o->batch, o->epochs, o->validation, o->points,
+             (unsigned long long)o->seed, stair_vocab_size(vocab), stair_vocab_find(vocab, "[PAD]"), q->count,
+             q->longest);
+    return stair_mark_text(mark, text);
 }
 
 static stair_status check_questions(stair_context *context, const stair_questions *q,
@@ -143,6 +143,7 @@ stair_status stair_train(stair_context *context, const stair_vocab *vocab, const
     *result = NULL;
     STAIR_TRY(stair_train_check(context, options));
     STAIR_TRY(check_questions(context, questions, options));
+    STAIR_TRY(stair_state_probe_runs(context, options->checkpoint, options->runs));
     stair_train_result *r = calloc(1, sizeof *r);
     if (r) r->run = calloc((size_t)options->runs, sizeof *r->run);
     if (!r || !r->run) {

@@ -101,21 +101,28 @@ void stair_training_evaluate(stair_training *t)
     t->correct = t->seen = 0;
 }
 
+/* Whether what was read is a state that a run can be in: all counts follow from the step. */
+static bool sound(const stair_training *t)
+{
+    if (t->step < 0 || t->step > t->steps) return false;
+    int64_t points = t->options->points, all = t->options->epochs * points,
+            due = ((t->step + 1) * points - 1) / t->per_epoch, in_epoch = t->step % t->per_epoch;
+    return t->out->epochs == t->step / t->per_epoch && t->out->snapshots == (due < all ? due : all) + 1 &&
+           t->seen == in_epoch * t->options->batch && t->correct >= 0 && t->correct <= t->seen;
+}
+
 /* Everything a run goes on from, to the state or from it, but the rows of the embedding. */
 static void move_common(stair_training *t, stair_state *state, bool put)
 {
     stair_classifier *c = t->c;
     size_t one = (size_t)(c->layers * c->rank) * (size_t)c->dim * sizeof(float);
-    int most = t->options->epochs * t->options->points + 1;
     stair_state_move(state, put, &t->step, sizeof t->step);
     stair_state_move(state, put, &t->loss, sizeof t->loss);
     stair_state_move(state, put, &t->correct, sizeof t->correct);
     stair_state_move(state, put, &t->seen, sizeof t->seen);
     stair_state_move(state, put, &t->out->epochs, sizeof t->out->epochs);
     stair_state_move(state, put, &t->out->snapshots, sizeof t->out->snapshots);
-    if (t->step < 0 || t->step > t->steps || t->out->epochs < 0 || t->out->epochs > t->options->epochs ||
-        t->out->snapshots < 0 || t->out->snapshots > most)
-        state->failed = true;
+    if (!put && !sound(t)) state->failed = true;
     if (state->failed) return;
     stair_state_move(state, put, t->out->epoch, (size_t)t->out->epochs * sizeof *t->out->epoch);
     stair_state_move(state, put, t->out->snapshot, (size_t)t->out->snapshots * sizeof *t->out->snapshot);
@@ -148,11 +155,19 @@ void stair_training_put(const stair_training *training, stair_state *state)
 
 void stair_training_get(stair_training *t, stair_state *state)
 {
+    int before = -1;
     move_common(t, state, false);
+    for (int i = 0; !state->failed && i < t->out->snapshots; i++) {
+        stair_train_snapshot *s = &t->out->snapshot[i];
+        if (s->step < 0 || s->step > t->step) state->failed = true;
+        s->epoch = (double)s->step / (double)t->per_epoch;
+    }
     while (!state->failed && state->at < state->size) {
         int row = -1;
         stair_state_get(state, &row, sizeof row);
-        if (row < 0 || row >= t->c->vocab) state->failed = true;
+        if (row <= before || row >= t->c->vocab) state->failed = true;
         if (!state->failed) move_row(t, state, false, row);
+        if (!state->failed && (t->last[row] < 1 || t->last[row] > t->step)) state->failed = true;
+        before = row;
     }
 }

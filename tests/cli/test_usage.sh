@@ -90,7 +90,7 @@ refuse 'singular mixing' 'skip' "$STAIR" channel attention:layers=2,skip=-1
 refuse 'no layers' 'layers' "$STAIR" channel attention:layers=0
 refuse 'rank beyond what is supported' 'rank' "$STAIR" channel attention:rank=1000
 refuse 'empty model' 'model' "$STAIR" channel ''
-refuse 'control characters stay on one line' 'unknown model' "$STAIR" channel "$(printf 'a\nb\033[1m')"
+refuse 'control characters stay on one line' 'control character' "$STAIR" channel "$(printf 'a\nb\033[1m')"
 expect 'integers may be written 1e1' 0 '^ +9 ' "$STAIR" channel attention:layers=1 --points 1e1
 expect 'full standard output is an error' 1 'standard output' bash -c "\"$STAIR\" --help >/dev/full"
 expect 'full standard output is an error for results' 1 'standard output' bash -c "\"$STAIR\" models >/dev/full"

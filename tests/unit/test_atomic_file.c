@@ -3,10 +3,26 @@
 #include "folder.h"
 #include "io/atomic_file.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* In place of the C library's: which files were synchronised, and whether one may be. */
+static int synced_files, synced_folders, sync_fails;
+
+int fsync(int fd)
+{
+    struct stat info;
+    if (sync_fails || fstat(fd, &info)) {
+        errno = EIO;
+        return -1;
+    }
+    synced_files += S_ISREG(info.st_mode) != 0;
+    synced_folders += S_ISDIR(info.st_mode) != 0;
+    return 0;
+}
 
 static char folder[] = "/tmp/stair-atomic-XXXXXX";
 static char path[64];
@@ -92,13 +108,45 @@ static void a_full_disk_fails_cleanly(void **state)
     assert_int_equal(files_in(folder), 0);
 }
 
+/* The content is on the disk before its name is, then the name. */
+static void commit_synchronises(void **state)
+{
+    (void)state;
+    stair_atomic_file out;
+    unlink(path);
+    synced_files = synced_folders = 0;
+    assert_int_equal(stair_atomic_open(context, path, false, &out), STAIR_OK);
+    fputs("kept", out.file);
+    assert_int_equal(stair_atomic_commit(context, &out), STAIR_OK);
+    assert_int_equal(synced_files, 1);
+    assert_int_equal(synced_folders, 1);
+    sync_fails = 1;
+    assert_int_equal(stair_atomic_open(context, path, true, &out), STAIR_OK);
+    fputs("lost", out.file);
+    assert_int_equal(stair_atomic_commit(context, &out), STAIR_FAILED);
+    sync_fails = 0;
+    assert_content("kept");
+    assert_int_equal(files_in(folder), 1);
+}
+
+static void long_names_are_refused_before_writing(void **state)
+{
+    (void)state;
+    char name[400];
+    stair_atomic_file out;
+    snprintf(name, sizeof name, "%s/%0256d", folder, 1);
+    assert_int_equal(stair_atomic_open(context, name, true, &out), STAIR_BAD_INPUT);
+    assert_int_equal(stair_atomic_probe(context, name), STAIR_BAD_INPUT);
+    assert_int_equal(stair_atomic_probe(context, path), STAIR_OK);
+    assert_int_equal(files_in(folder), 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(commit_puts_in_place),
-        cmocka_unit_test(discard_keeps_the_old),
-        cmocka_unit_test(a_newcomer_is_not_replaced),
-        cmocka_unit_test(a_full_disk_fails_cleanly),
+        cmocka_unit_test(commit_puts_in_place),       cmocka_unit_test(discard_keeps_the_old),
+        cmocka_unit_test(a_newcomer_is_not_replaced), cmocka_unit_test(a_full_disk_fails_cleanly),
+        cmocka_unit_test(commit_synchronises),        cmocka_unit_test(long_names_are_refused_before_writing),
     };
     return cmocka_run_group_tests(tests, open_folder, close_folder);
 }

@@ -1,0 +1,94 @@
+"""result.plot(): one picture for each kind of result, where matplotlib is installed."""
+import numpy as np
+
+
+def draw(result, ax, style):
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError:
+        raise ImportError("plot() needs matplotlib: apt install python3-matplotlib") from None
+    how = PICTURES.get(result.command)
+    if how is None:
+        raise TypeError(f"there is no picture of a result of {result.command}")
+    if ax is None:
+        _, ax = plt.subplots()
+    how(result, ax, style)
+    ax.set_title(f"{result.model or result.command}"[:80], fontsize="small")
+    if ax.get_legend_handles_labels()[0]:
+        ax.legend(fontsize="small")
+    return ax
+
+
+def _threshold(result, ax, style):
+    finite = [row for row in result if np.isfinite(row.alpha)]
+    for row in finite:
+        name = f"{row.kind}: {', '.join(map(str, row.learns))}"
+        line = ax.axvline(row.alpha, linestyle="-" if row.kind == "weak" else "--", label=name, **style)
+        ax.axvspan(row.alpha - row.error, row.alpha + row.error, alpha=0.2, color=line.get_color())
+    ax.set_xlim(0, 1.1 * max([row.alpha for row in finite], default=1))
+    ax.set_xlabel("alpha")
+    ax.set_yticks([])
+
+
+def _diagonals(result, ax, name, starts, style, **kind):
+    rows = [row for row in result if starts is None or row.start == starts]
+    alpha = np.array([row.alpha for row in rows])
+    for i in range(getattr(rows[0], name).shape[0] if rows else 0):
+        q = np.array([getattr(row, name)[i, i] for row in rows])
+        error = np.array([getattr(row, f"{name}_error")[i, i] for row in rows])
+        title = f"{name}{i + 1}{i + 1}" + (f" {starts}" if starts else "")
+        ax.errorbar(alpha, q, error, label=title, **{**kind, **style})
+    ax.set_xlabel("alpha")
+    ax.set_ylabel("overlap")
+
+
+def _evolve(result, ax, style):
+    for start, line in (("uninformed", "-"), ("informed", ":")):
+        _diagonals(result, ax, "Q", start, style, linestyle=line, marker=".")
+
+
+def _entropy(result, ax, style):
+    _diagonals(result, ax, "bayes_Q", None, style, linestyle="-", marker=".")
+    _diagonals(result, ax, "amp_Q", None, style, linestyle=":", marker=".")
+    for row in result:
+        if row.hard:
+            ax.axvline(row.alpha, color="red", alpha=0.3)
+
+
+def _amp(result, ax, style):
+    alphas = sorted({row.alpha for row in result})
+    if len(alphas) == 1:
+        for row in result:
+            for i in range(row.cosine.size):
+                ax.plot(row.history.cosine[:, i], label=f"cosine{i + 1}, seed {row.seed}", **style)
+        ax.set_xlabel("iteration")
+        ax.set_ylabel("cosine")
+        return
+    for i in range(result[0].cosine.size):
+        runs = [[row.M[i, i] for row in result if row.alpha == a] for a in alphas]
+        ax.errorbar(alphas, [np.mean(r) for r in runs], [np.std(r) for r in runs], marker="o", linestyle="",
+                    label=f"M{i + 1}{i + 1}", **style)
+        theory = [next(row.theory.Q[i, i] for row in result if row.alpha == a) for a in alphas]
+        ax.plot(alphas, theory, label=f"theory {i + 1}{i + 1}")
+    ax.set_xlabel("alpha")
+    ax.set_ylabel("overlap with the teacher")
+
+
+def _sgd(result, ax, style):
+    for row in result:
+        for k in range(row.cosine.shape[1]):
+            ax.semilogx(row.epoch, row.cosine[:, k], label=f"layer {k + 1}, seed {row.seed}", **style)
+    ax.set_xlabel("epoch")
+    ax.set_ylabel("cosine")
+
+
+def _train(result, ax, style):
+    for row in result:
+        for k in range(row.similarity.shape[1]):
+            ax.plot(row.epoch, row.similarity[:, k], label=f"layer {k + 1}, seed {row.seed}", **style)
+    ax.set_xlabel("epoch")
+    ax.set_ylabel("similarity to the last weights")
+
+
+PICTURES = {"threshold": _threshold, "evolve": _evolve, "entropy": _entropy, "amp": _amp, "sgd": _sgd,
+            "train": _train}

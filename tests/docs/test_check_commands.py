@@ -1,0 +1,65 @@
+"""That check_commands.py and check_notebooks.py notice what is wrong: PROGRAM."""
+import pathlib
+import subprocess
+import sys
+import tempfile
+import types
+
+from check_notebooks import differences
+
+CHECK = pathlib.Path(__file__).resolve().parent / "check_commands.py"
+WRONG = {
+    "a command that fails": "```sh\nstair threshold sqare\n```\n",
+    "a command that fails before another": "```sh\nfalse\ntrue\n```\n",
+    "a line that is not printed": "```sh\nstair models square\n```\n\n```text\nno such line\n```\n",
+    "another number": "```sh\necho alpha 0.5\n```\n\n```text\nalpha 0.6\n```\n",
+    "an exception": "```python\n1 / 0\n```\n",
+    "a name that no block made": "```python\na = 1\n```\n\n```python\nb\n```\n",
+    "a wrong keyword": "```python\nimport stair\nstair.models(3)\n```\n",
+}
+RIGHT = ("```sh\nstair models > list\n```\n\n```sh\nwc -l < list\necho alpha 0.500001\n```\n\n```text\nalpha 0.5\n```\n\n"
+         "<!-- not run: it fails -->\n```sh\nfalse\n```\n\n```python\na = 1\n```\n\n```python\nprint(a)\n```\n\n"
+         "```text\n1\n```\n")
+
+
+def passes(text, program):
+    with tempfile.NamedTemporaryFile("w", suffix=".md") as page:
+        page.write(text)
+        page.flush()
+        return subprocess.run([sys.executable, CHECK, program, page.name], capture_output=True).returncode == 0
+
+
+def notebook(*texts):
+    cells = [{"outputs": [{"output_type": "stream", "name": "stdout", "text": text}]} for text in texts]
+    return types.SimpleNamespace(cells=cells)
+
+
+def notebooks():
+    """What check_notebooks.py does not notice, of what it should."""
+    kept = notebook("alpha = 0.5", "learned: True")
+    picture = types.SimpleNamespace(cells=[{"outputs": [{"data": {"image/png": "x", "text/plain": "Figure"}}]}])
+    wrong = {"another number in a notebook": notebook("alpha = 0.6", "learned: True"),
+             "another word in a notebook": notebook("alpha = 0.5", "learned: False"),
+             "a line more in a notebook": notebook("alpha = 0.5\nand more", "learned: True")}
+    bad = [name for name, fresh in wrong.items() if not list(differences(kept, fresh))]
+    if not list(differences(picture, notebook("Figure"))):
+        bad.append("a picture that is missing")
+    if list(differences(kept, notebook("alpha = 0.50001", "learned: True"))):
+        bad.append("a notebook that is right")
+    return bad
+
+
+def main():
+    program = str(pathlib.Path(sys.argv[1]).resolve())
+    bad = [name for name, text in WRONG.items() if passes(text, program)]
+    bad += notebooks()
+    if not passes(RIGHT, program):
+        bad.append("a page that is right")
+    for name in bad:
+        print(f"FAILED: {name}")
+    print(f"{len(WRONG) + 6 - len(bad)} passed, {len(bad)} failed")
+    return bool(bad)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
