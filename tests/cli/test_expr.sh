@@ -53,7 +53,7 @@ long=$(printf 'z1+%.0s' {1..2000})
 refuse 'a long formula' 'longer than' "$STAIR" threshold "expr:${long}z1"
 deep=$(printf '(%.0s' {1..100})
 refuse 'a deep formula' 'nested more than' "$STAIR" threshold "expr:${deep}z1"
-refuse 'bytes that are no text' 'column 3' "$STAIR" threshold $'expr:z1\xff\x01'
-refuse 'a new line' 'column 3' "$STAIR" threshold $'expr:z1\n'
+refuse 'bytes that are no text' 'control character' "$STAIR" threshold $'expr:z1\xff\x01'
+refuse 'a new line' 'control character' "$STAIR" threshold $'expr:z1\n'
 refuse 'a bad formula in --set' 'column 4' "$STAIR" threshold expr:z1 --set 'formula=z1^2,z1+'
 finish
