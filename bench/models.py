@@ -26,6 +26,10 @@ def amp(spec, alpha, dim):
     return {"spec": spec, "amp": args.split()}
 
 
+def exponents(spec):
+    return {"spec": spec, "exponents": ["--degree", "4"]}
+
+
 SHAPES = ["layers=1,tokens=1", "layers=1,tokens=3,rank=2", "layers=1,tokens=4,rank=2",
           "layers=1,noise=1e-4", "layers=2,noise=0.1", "layers=2,noise=1e-4", "layers=2,tokens=3,noise=0.1",
           "layers=2,tokens=4,rank=2", "layers=2,tokens=5", "layers=2,tokens=8", "layers=3,tokens=3",
@@ -52,6 +56,13 @@ TABLES = {
             amp("attention-limit:layers=3,beta=1", 0.5, 500),
             amp("attention:layers=1,tokens=3,rank=2", 0.3, 500),
             amp("attention:output=sequence", 0.45, 500)],
+    "zoo": [steps(s, "--precision 1e-3") for s in
+            ("abs", "sign", "linear:noise=1", "relu", "door:width=1", "norm2", "norm2:indices=3", "product",
+             "parity", "parity:indices=3", "committee:indices=2", "staircase")] +
+           [steps(s, "--precision 1e-3 --steps 1") for s in ("soft-committee", "committee", "expr:z1^2-z2^2")],
+    "zoo-exponents": [exponents(s) for s in
+                      ("square", "relu", "door:width=1", "norm2", "product", "parity:indices=3", "committee",
+                       "soft-committee", "staircase", "expr:z1^3-3*z1", "expr:z1+z1*z2+z1*z2*z3")],
     "shapes": [steps(f"attention:{s}") for s in SHAPES],
 }
 
@@ -89,7 +100,27 @@ def amp_row(stair, entry):
     return text
 
 
+def exponents_row(stair, entry):
+    command = [stair, "exponents", entry["spec"], *entry["exponents"], "--json", "--quiet"]
+    found = json.loads(subprocess.run(command, capture_output=True, text=True).stdout)["results"]
+    kinds = []
+    for kind in "information", "generative":
+        kinds.append("; ".join(f"{r['index']}: {r[kind]} ({r[kind + '_term']}), leap {r[kind + '_leap']}"
+                               if r[kind] else f"{r['index']}: none" for r in found))
+    text = f"| `{entry['spec']}` | {kinds[0]} | {kinds[1]} |"
+    print(text, flush=True)
+    return text
+
+
+HEADS = {"amp": ["| model | run | diagonal of Q (state evolution) | largest z |", "|---|---|---|---|"],
+         "zoo-exponents": ["| model | information exponent (term), leap | generative exponent (term), leap |",
+                           "|---|---|---|"]}
+STEPS_HEAD = ["| model | precision | steps (what is learned) |", "|---|---|---|"]
+
+
 def row(stair, entry):
+    if "exponents" in entry:
+        return exponents_row(stair, entry)
     if "amp" in entry:
         return amp_row(stair, entry)
     command = [stair, "threshold", entry["spec"], *entry["args"], "--json", "--quiet"]
@@ -118,10 +149,7 @@ def main():
         mark = re.compile(rf"(<!-- table {name} -->\n).*?(<!-- end -->)", re.S)
         if not mark.search(page):
             sys.exit(f"docs/models.md has no table {name}")
-        lines = (["| model | run | diagonal of Q (state evolution) | largest z |", "|---|---|---|---|"]
-                 if name == "amp"
-                 else ["| model | precision | steps (what is learned) |", "|---|---|---|"])
-        lines += [row(options.stair, entry) for entry in entries]
+        lines = HEADS.get(name, STEPS_HEAD) + [row(options.stair, entry) for entry in entries]
         page = mark.sub(lambda m: m.group(1) + "\n".join(lines) + "\n" + m.group(2), page)
         with open(PAGE, "w", encoding="utf-8") as file:
             file.write(page)

@@ -3,6 +3,7 @@
 #include "spec.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static const cli_column list_columns[] = {
     {.name = "name", .heading = "model", .kind = CELL_TEXT, .where = IN_ALL, .width = 96},
@@ -73,6 +74,15 @@ static stair_status describe(cli_request *request, cli_report *report)
     return text_row(report, "example", info.name, text);
 }
 
+/* The word, or the example of a model whose first key has no default. */
+static const char *described(const char *word)
+{
+    int number = spec_model(word);
+    bool bare = number >= 0 && !strchr(word, ':') && stair_model_keys(number, 0) &&
+                !stair_model_keys(number, 0)->value;
+    return bare ? stair_model_example(number) : word;
+}
+
 static stair_status run(cli_request *request)
 {
     cli_report *report;
@@ -80,7 +90,7 @@ static stair_status run(cli_request *request)
         STAIR_TRY(report_open(request, list_columns, LISTED, &report));
         return report_close(&report, list(report));
     }
-    STAIR_TRY(stair_model_create(request->context, request->parse.words[0], &request->model));
+    STAIR_TRY(stair_model_create(request->context, described(request->parse.words[0]), &request->model));
     STAIR_TRY(report_open(request, describe_columns, DESCRIBED, &report));
     return report_close(&report, describe(request, report));
 }

@@ -37,6 +37,7 @@ static void fill_columns(const cli_grid *grid, cli_column *columns)
     columns[MODEL] = column_model(grid->models > 1);
     columns[KIND] = column_text("kind", "step", 8);
     columns[ALPHA] = column_real("alpha", "alpha", 8);
+    columns[ALPHA].never = true;
     columns[ERROR] = column_real("error", "error", 0);
     columns[LEARNS] = column_ints("learns", grid->most_layers > 1 ? "learns layer" : "learns index", 64);
     columns[JUMP] = column_bool("jump", NULL);

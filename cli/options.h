@@ -53,6 +53,7 @@ typedef struct {
     option_list alpha;
     const char *from; /* evolve */
     int steps;        /* threshold */
+    int degree;       /* exponents */
     option_texts set;
     const char *checkpoint; /* of a grid */
     bool resume;

@@ -36,6 +36,7 @@ typedef struct {
     unsigned where;
     int digits; /* significant, in a table; 0: three at most */
     bool fixed; /* digits count decimals instead: the error is absolute */
+    bool never; /* of an infinite number the table says never; JSON has null as always */
     bool given; /* no more digits than the number has, as a user gave it */
     int rank;   /* of one row's value: 0 is a scalar, else an array of reals */
     column_layout layout;

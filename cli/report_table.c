@@ -100,7 +100,9 @@ static double summary(const cli_report *report, const cli_column *column, const 
 static char *print_real(const cli_column *column, double real)
 {
     char text[NUMBER];
-    if (column->given)
+    if (column->never && isinf(real))
+        snprintf(text, sizeof text, "never");
+    else if (column->given)
         snprintf(text, sizeof text, "%.*g", GIVEN, real);
     else if (column->fixed)
         snprintf(text, sizeof text, "%.*f", column->digits, real);

@@ -86,6 +86,25 @@ stair_status stair_threshold(stair_context *context, const stair_model *model,
                              const stair_asymptotics_options *options, int steps, int capacity,
                              stair_step *list, int *count);
 
+/* ---- exponents -------------------------------------------------------------------------------------- */
+
+/* The first Hermite coefficient that a row of Z has a part in. */
+typedef struct {
+    int exponent;              /* its degree; 0: none up to the degree that was looked at */
+    double coefficient, error; /* information: E[y h(Z)]; generative: E of E[h(Z)|y]^2, a lower bound */
+    char term[64];             /* h: z1^2 z2 stands for He_2(z1) He_1(z2), normalised */
+    int leap,
+        stage; /* degree in what is not yet known, and when it becomes known; 0: not up to this degree */
+} stair_exponent_of;
+
+typedef struct {
+    stair_exponent_of information, generative;
+} stair_exponent;
+
+/* list (P).  Degrees up to 8 of at most 8 numbers of Z; noise is left out. */
+stair_status stair_exponents(stair_context *context, const stair_model *model, int degree, uint64_t seed,
+                             stair_exponent *list);
+
 /* Overlaps for many alphas: the branches between the steps are solved at a few places each and fitted.
  * STAIR_UNSUPPORTED where a step is a jump, a branch folds back, or with side information: solve each alpha
  * then. */

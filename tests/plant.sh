@@ -168,6 +168,12 @@ plant 'only one side of a jump'                  src/asymptotics/evolve.c 's|if 
 plant_long 'overlaps that are small and known well'   src/asymptotics/solve.c 's#return moved > tuning.most_stale || gain > tuning.most_gain;#return moved > 1e9 \&\& gain > 1e9;#' "$honest small_overlaps"
 plant_long 'slopes too steep, and trusted'           src/asymptotics/staircase.c 's|c->slope = height / xx;|c->slope = 3 * height / xx;|; s|slope_error = 0.3|slope_error = 0.0|' "$honest third_step_of_three_layers"
 plant_long 'a missed precision that is not said'      src/asymptotics/staircase.c 's|step->error > s->options->precision \* step->alpha|step->error > 1e9|' "$honest two_replicates"
+plant 'zero is no sign of what only jumps'        src/model/expr_interval.c 's|x->flat$|x->flat \&\& 0|' test_model_expr
+plant 'panels that are kept leave nothing open'   src/channel/lines_outer.c 's|s->open += away;|s->open += 0 * away;|' test_model_expr
+plant 'roots of a line without their slope'       src/channel/lines_levels.c 's|log(slope \* sd)|log(sd)|' test_model_expr
+plant 'a sphere without its variance'             src/model/zoo/norm2.c 's|.along = less \* (1 + ratio)|.along = less * ratio|' test_model_expr
+plant 'leaps counted in what is known, too'       src/asymptotics/exponents.c 's|if (!(known >> (c / s->m) & 1)) degree|if (!(known >> (c / s->m) \& 1) \|\| 1) degree|' test_exponents
+plant_long 'strengths that noise adds to'              src/asymptotics/exponents.c 's|(2 \* r + 1) \* s->terms|(2 * r) * s->terms|' test_exponents
 plant 'a rotation sampled alike for all labels'   src/channel/sampling.c 's|M_SQRT1_2) + shift;|M_SQRT1_2) + 0 * shift;|' 'test_channel_rules halves_are_independent'
 plant_long 'halves that share their nodes'            src/channel/sampling.c 's|from = half \* (replicates / 2)|from = 0 * half|' 'test_channel_rules halves_are_independent'
 plant 'prediction errors of an exact overlap'    src/asymptotics/errors.c 's|most > 0) status|most > 2) status|' "$honest errors_know_the_error_of_the_overlap"

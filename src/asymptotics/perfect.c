@@ -5,8 +5,9 @@
  *
  * V -> f(V)^-1 is homogeneous of degree one and monotone, so (Perron and Frobenius, nonlinear) it has one
  * eigenvalue mu on positive matrices, V' = (mu/alpha) V, and perfect recovery is stable for alpha > mu. Since
- * tr V f(V) is H times the rank of J, an eigenvector V > 0 gives mu = P / (H rank J): the bound by counting.
- * mu is nevertheless computed: an eigenvector on the boundary would show.  H: blocks, see branch.h. */
+ * tr V f(V) is H times the rank of J (its mean, where labels are flat in places), an eigenvector V > 0 gives
+ * mu = P / (H rank J): the bound by counting. mu is nevertheless computed: an eigenvector on the boundary
+ * would show.  H: blocks, see branch.h. */
 #include "asymptotics/perfect.h"
 
 #include <math.h>
@@ -18,9 +19,10 @@
 #include "core/rng.h"
 
 static const struct {
-    int steps;     /* of V -> 1 / f(V), at most */
-    double inside; /* of the trace: eigenvalues of V above it are positive */
-} tuning = {.steps = 200, .inside = 1e-6};
+    int steps;        /* of V -> 1 / f(V), at most */
+    double inside;    /* of the trace: eigenvalues of V above it are positive */
+    double same_rank; /* the mean rank of J is the largest */
+} tuning = {.steps = 200, .inside = 1e-6, .same_rank = 1e-6};
 
 static void average(const stair_linear *linear, const stair_symmetry *symmetry, size_t points, uint64_t seed,
                     int replicate, const double *v, double *f)
@@ -52,6 +54,14 @@ static double step(int p, const double *f, double *v)
     return trace;
 }
 
+/* tr V f(V): the mean rank of J, which is smaller than its largest where labels are flat in places. */
+static double trace_of_product(int p, const double *v, const double *f)
+{
+    double trace = 0;
+    for (int i = 0; i < p * p; i++) trace += v[i] * f[i];
+    return trace;
+}
+
 static void find(const stair_linear *linear, const stair_symmetry *symmetry, size_t points, int replicates,
                  uint64_t seed, stair_perfect *out)
 {
@@ -66,17 +76,18 @@ static void find(const stair_linear *linear, const stair_symmetry *symmetry, siz
         if (fabs(now - before) <= 1e-7 * now) break;
         before = now;
     }
-    bool inside = true;
+    bool inside = true, constant = true;
     for (int r = 0; r < replicates; r++) {
         double next[STAIR_SQUARE];
         average(linear, symmetry, points, seed, r, v, part);
+        constant &= fabs(trace_of_product(p, v, part) - linear->rank) < tuning.same_rank;
         memcpy(next, v, sizeof next);
         mu[r] = step(p, part, next) / blocks;
         out->alpha += mu[r] / replicates;
     }
     out->error = stair_replicate_error(replicates, mu);
     for (int i = 0; i < p; i++) inside &= v[i * (p + 1)] > tuning.inside;
-    if (inside) { /* then counting is exact, and the sampled value only shows the noise */
+    if (inside && constant) { /* then counting is exact, and the sampled value only shows the noise */
         out->alpha = out->counting;
         out->error = 0;
     }

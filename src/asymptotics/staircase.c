@@ -22,6 +22,7 @@ static const struct {
     double ratio;       /* and from point to point */
     double new_overlap; /* of a direction that has just been learned */
     double last_mean;   /* where v counts as zero, */
+    double no_mean[2];  /* and where it is, for eigenvalues of what is left: they may change like its root */
     double
         committee_mean; /* and with many hidden layers still to come, which leave little doubt of the last */
     double most_alpha;  /* no step is looked for beyond */
@@ -38,6 +39,7 @@ static const struct {
             .ratio = 0.55,
             .new_overlap = 0.1,
             .last_mean = 3e-5,
+            .no_mean = {1e-8, 1e-10},
             .committee_mean = 1e-10,
             .most_alpha = 1e3,
             .slack = 3e-3,
@@ -452,6 +454,29 @@ static stair_status last_step(staircase *s, double end_alpha)
     return STAIR_OK;
 }
 
+/* What is learned was recovered in full and the rest is still stable: it loses that where alpha times the
+ * eigenvalue with Q = 1 there, which no longer changes with alpha, is one.  False: never. */
+static stair_status beyond_perfect(staircase *s, bool *found)
+{
+    walk_point here;
+    double start = s->point->alpha;
+    *found = false;
+    if (s->b->model->info.prenoise > 0 || s->b->model->info.output_noisy || !(s->point->leading.value > 0))
+        return STAIR_OK;
+    STAIR_TRY(walk_to(s, tuning.no_mean[0], true, &here));
+    double before = s->point->leading.value;
+    STAIR_TRY(walk_to(s, tuning.no_mean[1], true, &here));
+    double value = s->point->leading.value, error = hypot(s->point->leading.error, value - before);
+    if (!(value > 1 / tuning.most_alpha) || !(value > 3 * error) || !(1 / value > start)) return STAIR_OK;
+    *found = true;
+    stair_step *step = new_step(s, STAIR_STEP_WEAK);
+    if (!step) return STAIR_OK;
+    describe(s, step);
+    step->alpha = 1 / value;
+    step->error = error / (value * value);
+    return STAIR_OK;
+}
+
 static stair_status never_learned(staircase *s)
 {
     stair_step *step = new_step(s, STAIR_STEP_WEAK);
@@ -512,7 +537,10 @@ static stair_status climb(staircase *s, int steps)
         if (!s->b->kernel)
             s->b->coarse.rule = &stair_average_samples; /* all that is asked is whether alpha falls */
         STAIR_TRY(walk(s, start, &found));
-        if (!found && s->b->kernel) return never_learned(s);
+        if (!found && s->b->kernel) {
+            STAIR_TRY(beyond_perfect(s, &found));
+            return found ? STAIR_OK : never_learned(s);
+        }
         if (!found) return last_step(s, s->point->alpha);
         if (*s->count == before) return STAIR_OK; /* no room */
         mean = stair_branch_mean(s->b);

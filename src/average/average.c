@@ -20,13 +20,10 @@ static const struct {
             .nodes_at_once = 4,
             .safe_replicates = 8.0};
 
-const stair_average_rule *const stair_average_rules[] = {&stair_average_constant,
-                                                         &stair_average_formula,
-                                                         &stair_average_hermite,
-                                                         &stair_average_label_grid,
-                                                         &stair_average_label_plane,
-                                                         &stair_average_samples,
-                                                         NULL};
+const stair_average_rule *const stair_average_rules[] = {
+    &stair_average_constant,    &stair_average_formula,    &stair_average_hermite,
+    &stair_average_label_sum,   &stair_average_label_line, &stair_average_label_grid,
+    &stair_average_label_plane, &stair_average_samples,    NULL};
 
 const stair_average_rule *stair_average_rule_for(const stair_structure *structure,
                                                  const stair_average_effort *effort, const double *q)

@@ -68,7 +68,8 @@ typedef struct stair_average_rule {
 } stair_average_rule;
 
 extern const stair_average_rule stair_average_constant, stair_average_formula, stair_average_hermite,
-    stair_average_label_grid, stair_average_label_plane, stair_average_samples;
+    stair_average_label_sum, stair_average_label_line, stair_average_label_grid, stair_average_label_plane,
+    stair_average_samples;
 extern const stair_average_rule *const stair_average_rules[]; /* the table, ended by NULL */
 
 /* The rule that serves, by the table or by effort->rule; NULL where that one does not fit. */

@@ -9,6 +9,7 @@ static bool fits(const stair_integrand *f, bool forced)
 {
     const stair_model *model = f->fibre.model;
     const stair_closed_ops *closed = stair_model_closed(model);
+    if (closed && closed->holds && !closed->holds(model, f->variance)) return false;
     return closed && (forced || closed->preferred || !model->ops->fibre_open);
 }
 

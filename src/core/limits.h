@@ -68,6 +68,15 @@
 #define STAIR_MOST_SPEC   1024 /* bytes of a MODEL string with its end; a formula may fill it */
 #define STAIR_MOST_MODELS 64   /* in the registry, for "did you mean" */
 
+/* ---- links written as a formula --------------------------------------------------------------- */
+
+#define STAIR_MOST_NODES       256  /* of a program: values of a block of them are 128 kB, in a worker */
+#define STAIR_MOST_NESTING     64   /* of parentheses and signs: each is a call on the stack */
+#define STAIR_MOST_OUTPUTS     16   /* of a formula */
+#define STAIR_FORMULA_CELLS    8    /* numbers of Z in one formula: beyond, posteriors have no useful error */
+#define STAIR_MOST_POWER       64   /* of an integer exponent: 10^64 is far from overflow */
+#define STAIR_LARGEST_CONSTANT 1e12 /* of a formula: products of a few stay finite */
+
 /* ---- the channel: tables shared by samples, scratch of a worker -------------------------------- */
 
 #define STAIR_MOST_MODES     16   /* modes of one integrand: each has two (dim, dim) matrices */

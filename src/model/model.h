@@ -12,7 +12,7 @@
  * r(u) follow Z, adding -|r|^2/2 to the exponent.
  *
  * Operations are required or optional, as each says.  A model needs name, keys, create, forward and
- * label_from_output, and either a fibre or a posterior in closed form.
+ * label_from_output, and a fibre, a posterior in closed form, or its link as a program.
  */
 #ifndef STAIR_MODEL_MODEL_H
 #define STAIR_MODEL_MODEL_H
@@ -68,6 +68,7 @@ typedef struct {
 typedef struct {
     bool preferred;                                  /* to the fibre, which a model may have as well */
     bool (*exists)(const struct stair_model *model); /* for the keys of this one */
+    bool (*holds)(const struct stair_model *model, const double *cov); /* for this V; NULL: for every one */
     /* log Z, g (P, M) and dg (P*M, P*M) of a label at omega (P, M) and V (P, P), prenoise included.  Refuses
      * labels as fibre_open does. */
     stair_status (*evaluate)(stair_context *context, const struct stair_model *model, const double *label,
@@ -134,6 +135,9 @@ typedef struct stair_model_ops {
     const stair_tube_ops *tube;         /* NULL: with noise on y all rows of Z are coordinates */
     const stair_closed_ops *closed;     /* NULL: no formula */
     const stair_marginal_ops *marginal; /* NULL: no rows that the label is known to be linear in */
+    /* Optional: the link as a program (model/formula.h).  The channel then finds the set of Z with a label
+     * along one coordinate after the other, and neither a fibre nor a formula is needed. */
+    const struct stair_formula *(*program)(const struct stair_model *model);
     /* Optional: exact averages over labels when nothing is known, Q = 0: of log Z_out, and tensor (P, P, P,
      * P) E sum_ab G_ik,ab G_jl,ab of G = dg_out(y, 0, 1), the weak-recovery operator.  False: not with these
      * keys. */

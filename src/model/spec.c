@@ -72,7 +72,8 @@ static stair_status read_item(stair_context *context, key_reader *r, bool first,
 {
     char *equals = strchr(item, '=');
     int key = equals ? find_key(r->ops, item, (size_t)(equals - item)) : -1;
-    if (first && r->ops->positional && key < 0 && *item) return set_value(context, r, 0, item);
+    if (first && r->ops->positional && !*item) return STAIR_OK; /* read_items() says what is missing */
+    if (first && r->ops->positional && key < 0) return set_value(context, r, 0, item);
     if (!equals || equals == item || !equals[1])
         return stair_fail(context, STAIR_BAD_INPUT, "model '%s': '%.40s' is not key=value", r->ops->name,
                           item);

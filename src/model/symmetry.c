@@ -11,9 +11,10 @@
 static const struct {
     int trials; /* random Z */
     int many; /* and to find that the label never changes: one with two values may have one of them rarely */
-    double same;  /* labels that differ by less are equal */
-    double angle; /* of the rotation that is tried: no multiple of pi is near */
-} tuning = {.trials = 4, .many = 256, .same = 1e-9, .angle = 0.7};
+    int most_rows; /* of which all sets are tried */
+    double same;   /* labels that differ by less are equal */
+    double angle;  /* of the rotation that is tried: no multiple of pi is near */
+} tuning = {.trials = 4, .many = 256, .most_rows = 10, .same = 1e-9, .angle = 0.7};
 
 static bool same_label(const stair_model *model, const double *a, const double *b)
 {
@@ -45,17 +46,58 @@ static void transform(const stair_model *model, trial_kind kind, int i, int j, d
     }
 }
 
+/* Labels of a program may be few values, which agree by chance. */
+static int trials_of(const stair_model *model)
+{
+    return model->ops->program ? tuning.many : tuning.trials;
+}
+
 static bool holds(const stair_model *model, trial_kind kind, int i, int j)
 {
     int m = model->info.tokens, p = model->info.indices;
     double z[STAIR_MAX_CELLS], moved[STAIR_MAX_CELLS];
-    for (int trial = 0; trial < tuning.trials; trial++) {
+    for (int trial = 0; trial < trials_of(model); trial++) {
         stair_rng_normals(1, STAIR_RNG_POINTS, (uint64_t)(1000 + trial), p * m, z);
         memcpy(moved, z, sizeof(double) * (size_t)(p * m));
         transform(model, kind, i, j, moved);
         if (!same_label(model, z, moved)) return false;
     }
     return true;
+}
+
+/* Whether labels stay, or all change sign, when the rows of a set change sign.  Either way Q_ij = -Q_ij for
+ * one row inside and one outside. */
+static bool mirrors(const stair_model *model, unsigned rows)
+{
+    int m = model->info.tokens, cells = model->info.indices * m, labels = model->info.label_size;
+    double z[STAIR_MAX_CELLS], moved[STAIR_MAX_CELLS], first[STAIR_MAX_LABEL], second[STAIR_MAX_LABEL];
+    bool stays = true, turns = true;
+    for (int trial = 0; trial < trials_of(model) && (stays || turns); trial++) {
+        stair_rng_normals(1, STAIR_RNG_POINTS, (uint64_t)(1000 + trial), cells, z);
+        for (int k = 0; k < cells; k++) moved[k] = rows >> (k / m) & 1 ? -z[k] : z[k];
+        model->ops->forward(model, z, first, NULL);
+        model->ops->forward(model, moved, second, NULL);
+        for (int k = 0; k < labels; k++) {
+            double near = tuning.same * (1 + fabs(first[k]));
+            stays &= fabs(first[k] - second[k]) <= near;
+            turns &= fabs(first[k] + second[k]) <= near;
+        }
+    }
+    return stays || turns;
+}
+
+/* apart (P, P): overlaps that such sets of rows make vanish.  Models whose link is a program: others say what
+ * their rows are. */
+static void find_apart(const stair_model *model, bool *apart)
+{
+    int p = model->info.indices;
+    memset(apart, 0, sizeof(bool) * (size_t)(p * p));
+    if (!model->ops->program || p > tuning.most_rows) return;
+    for (unsigned rows = 1; rows < 1u << (p - 1); rows++) /* a set and its complement mean the same */
+        if (mirrors(model, rows) || mirrors(model, ~rows))
+            for (int i = 0; i < p; i++)
+                for (int j = 0; j < p; j++)
+                    if ((rows >> i & 1) != (rows >> j & 1)) apart[i * p + j] = true;
 }
 
 /* Pairs (i, j) and (k, l) that an exchange of rows maps to each other. */
@@ -66,8 +108,9 @@ static bool alike(const stair_symmetry *s, int i, int j, int k, int l)
     return (i == j) == (k == l) && (straight || crossed);
 }
 
-static int pair_number(const stair_model *model, stair_symmetry *s, int i, int j)
+static int pair_number(const stair_model *model, stair_symmetry *s, const bool *apart, int i, int j)
 {
+    if (apart[i * s->indices + j]) return -1;
     if (i != j && (s->even[i] || s->even[j])) return -1;
     if (s->sign[i] != s->sign[j] || model->block[i] != model->block[j]) return -1;
     for (int k = 0; k <= i; k++)
@@ -80,7 +123,9 @@ static int pair_number(const stair_model *model, stair_symmetry *s, int i, int j
 void stair_symmetry_find(const stair_model *model, stair_symmetry *s)
 {
     int p = model->info.indices;
+    bool apart[STAIR_SQUARE];
     memset(s, 0, sizeof *s);
+    find_apart(model, apart);
     s->indices = p;
     for (int i = 0; i < p; i++) {
         s->even[i] = holds(model, SIGN, i, i);
@@ -92,7 +137,8 @@ void stair_symmetry_find(const stair_model *model, stair_symmetry *s)
     }
     for (int i = 0; i < p * p; i++) s->pair[i] = -1;
     for (int i = 0; i < p; i++)
-        for (int j = 0; j <= i; j++) s->pair[i * p + j] = s->pair[j * p + i] = pair_number(model, s, i, j);
+        for (int j = 0; j <= i; j++)
+            s->pair[i * p + j] = s->pair[j * p + i] = pair_number(model, s, apart, i, j);
     for (int i = 0; i < p * p; i++)
         if (s->pair[i] >= 0) s->size[s->pair[i]]++;
 }

@@ -24,11 +24,13 @@ agree attention:layers=1,tokens=3 hermite samples
 agree attention:layers=1,tokens=3,weights=untied formula samples
 agree attention:layers=2 label-grid samples
 agree attention:layers=2,rank=1+2 label-plane samples
+agree door:width=1 label-sum samples
+agree product label-line samples
 first_step attention:layers=2 auto a.json
 first_step attention:layers=2 label-grid b.json
 $PYTHON -c 'import json; a, b = (json.load(open(f))["results"] for f in ("a.json", "b.json")); assert a == b' ||
     fail "auto takes the first rule that fits"
 pass "auto takes the first rule that fits"
 refuse "a rule that does not fit" "'label-grid' does not serve" "$STAIR" threshold attention:layers=2,tokens=3 --method label-grid
-refuse "a rule that is not there" 'must be auto, constant, formula, hermite, label-grid, label-plane or samples' "$STAIR" evolve attention --alpha 1 --method grid
+refuse "a rule that is not there" 'must be auto, constant, formula, hermite, label-sum, label-line, label-grid, label-plane or samples' "$STAIR" evolve attention --alpha 1 --method grid
 finish

@@ -23,6 +23,9 @@ static const char *const seeds[] = {
     "attention:layers=2,tokens=2,rank=1,skip=1",
     "attention:layers=3,rank=1+2+1,skip=-0.5,activation=linear,mixing=literal",
     "attention:layers=2,noise=0.1,prenoise=1e-3",
+    "expr:min(z1,2*z2^3)-sign(z1*z3)/abs(z2),noise=0.1",
+    "z1^2+sign(z1*z2*z3);tanh(z1_2)*exp(-z2)+(z1<=0.5)",
+    "relu(sin(z1)-cos(z2))^2.5+log(1+z1^2)-sqrt(erf(z2)+2)",
     "1,2,3e-1",
     "0:10:0.5",
     "NUM:date When ?\nHUM:ind Who is \xC3\xA9\xE4\xB8\xAD ?\n",
@@ -50,7 +53,7 @@ static uint64_t next(uint64_t *state) /* splitmix64 */
 
 static size_t mutate(uint8_t *data, size_t size, uint64_t *state)
 {
-    static const char alphabet[] = "0123456789,:=+-.'(){} <>|fiuO\n";
+    static const char alphabet[] = "0123456789,:=+-.'(){} <>|fiuO\nz^*/;_";
     for (uint64_t changes = 1 + next(state) % 4; changes > 0; changes--) {
         size_t at = size ? next(state) % size : 0;
         switch (next(state) % 5) {

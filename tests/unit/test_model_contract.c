@@ -439,7 +439,7 @@ static void first_item_without_a_key(void **state)
         {"z1=z2", "formula:z1=z2,tokens=1,scale=1"},
         {NULL, "model 'formula' needs its formula: formula:FORMULA"},
         {"tokens=2", "model 'formula' needs its formula: formula:FORMULA"},
-        {"", "model 'formula': '' is not key=value"},
+        {"", "model 'formula' needs its formula: formula:FORMULA"},
         {"z1,z2", "model 'formula': 'z2' is not key=value"},
         {"z1,formula=z2", "model 'formula': key 'formula' given twice"},
         {"z1,tokens=0", "model key tokens=0: expected an integer from 1 to 16"},

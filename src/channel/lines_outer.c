@@ -1,0 +1,363 @@
+/* Levels that are integrated over.
+ *
+ * Where nothing breaks along the level (no cuts, and every node finds the same number of leaves) nodes are
+ * equidistant: for smooth integrands that decay this converges exponentially.  Else the level is split at its
+ * cuts and where leaves come or go, which is found by halving.  Panels between are of Gauss and Legendre;
+ * those next to a place where leaves come or go have double-exponential nodes, since 1/|f'| is singular at a
+ * fold.  When equidistant steps were not enough (s->fine of ADAPTIVE and more) panels are halved until their
+ * halves agree with the whole.
+ *
+ * References: Takahasi and Mori, Publ. RIMS 9, 721 (1974); Trefethen and Weideman, SIAM Rev. 56, 385 (2014).
+ */
+#include <math.h>
+
+#include "channel/lines_levels.h"
+
+#define MOST_NODES  256 /* of an outer level at once: nested ones have theirs on the stack */
+#define MOST_BREAKS 40  /* of an outer level */
+#define MOST_PANELS 64  /* of it, to begin with */
+#define ADAPTIVE    2   /* fineness from which panels are halved where it takes that */
+
+static const struct {
+    double step;        /* of equidistant nodes, in standard deviations, before it is halved */
+    double exponential; /* of double-exponential ones */
+    double reach;       /* of those: beyond, nodes are nearer to an end than rounding */
+    double panel;       /* width of panels */
+    double wide;        /* cells are looked at up to here, */
+    double unseen;      /* part of the whole that nobody sees, */
+    double slack;       /* and labels may be outside of bounds by so much, relative */
+    int halvings;       /* to find where the number of leaves changes */
+    int splits;         /* of a panel, */
+    int most_splits;    /* and of all panels of a level */
+} tuning = {.step = 0.6,
+            .exponential = 0.125,
+            .reach = 3.4,
+            .panel = 2,
+            .wide = 64,
+            .unseen = 1e-10,
+            .slack = 1e-9,
+            .halvings = 60,
+            .splits = 30,
+            .most_splits = 100};
+
+typedef struct {
+    double a, b;
+    bool rough_a, rough_b; /* leaves come or go at this end */
+} panel;
+
+typedef struct {
+    int count;
+    double x[MOST_NODES], log_share[MOST_NODES];
+    long found[MOST_NODES];      /* leaves below, */
+    double log_mass[MOST_NODES]; /* and what they add */
+} node_list;
+
+static void add_node(node_list *list, double x, double share)
+{
+    if (list->count == MOST_NODES || !(share > 0)) return;
+    list->x[list->count] = x;
+    list->log_share[list->count++] = log(share);
+}
+
+/* Equidistant over all of the level. */
+static void plain_nodes(const stair_lines *s, node_list *list)
+{
+    double h = ldexp(tuning.step, -s->fine);
+    int half = (int)fmin(MOST_NODES / 2 - 1, ceil(s->radius / h));
+    h = s->radius / half;
+    for (int k = -half; k <= half; k++) add_node(list, k * h, h);
+}
+
+/* x = a + (b - a) / (1 + exp(-pi sinh u)): any power of the distance from an end may stand there. */
+static void end_nodes(const stair_lines *s, double a, double b, node_list *list)
+{
+    double h = ldexp(tuning.exponential, s->fine ? -1 : 0);
+    int half = (int)floor(tuning.reach / h);
+    for (int k = -half; k <= half; k++) {
+        double u = k * h, e = exp(-M_PI * sinh(fabs(u))), near = (b - a) * e / (1 + e);
+        double x = u < 0 ? a + near : b - near;
+        if (x > a && x < b) add_node(list, x, h * (b - a) * M_PI * cosh(u) * e / ((1 + e) * (1 + e)));
+    }
+}
+
+static void panel_nodes(const stair_lines *s, panel p, node_list *list)
+{
+    const stair_panel *rule = &s->rule[s->fine < ADAPTIVE ? s->fine : ADAPTIVE];
+    list->count = 0;
+    if (p.rough_a || p.rough_b)
+        end_nodes(s, p.a, p.b, list);
+    else
+        for (int i = rule->count - 1; i >= 0; i--)
+            add_node(list, 0.5 * (p.a + p.b) + 0.5 * (p.b - p.a) * rule->node[i],
+                     0.5 * (p.b - p.a) * rule->weight[i]);
+}
+
+static void at_node(stair_lines *s, int level, double x, double log_share)
+{
+    s->z[s->cell[level]] = stair_lines_centre(s, level) + s->lower[level * (s->n + 1)] * x;
+    stair_lines_node(s, level, x, log_share - 0.5 * x * x - 0.5 * log(2 * M_PI));
+}
+
+/* Leaves below a node; of an outer level above another only whether there are any. */
+static long leaves_below(const stair_lines *s, int level, long count)
+{
+    return level + 1 < s->n && s->kind[level + 1] == STAIR_LEVEL_OUTER ? count > 0 : count;
+}
+
+static long count_at(stair_lines *s, int level, double x)
+{
+    long before = s->sums.leaves;
+    bool dry = s->dry;
+    s->dry = true;
+    at_node(s, level, x, 0);
+    long found = leaves_below(s, level, s->sums.leaves - before);
+    s->sums.leaves = before;
+    s->dry = dry;
+    return found;
+}
+
+/* Where the number of leaves changes between a and b, to rounding. */
+static double change(stair_lines *s, int level, double a, long at_a, double b)
+{
+    for (int k = 0; k < tuning.halvings; k++) {
+        double middle = 0.5 * (a + b);
+        if (!(middle > a && middle < b)) break;
+        *(count_at(s, level, middle) == at_a ? &a : &b) = middle;
+    }
+    return 0.5 * (a + b);
+}
+
+/* Runs nodes; whether all found the same, but where leaves come or go that add nothing to be seen. */
+static bool run_nodes(stair_lines *s, int level, node_list *list)
+{
+    bool same = true;
+    for (int k = 0; k < list->count; k++) {
+        stair_leaf_sums *sums = &s->sums;
+        long before = sums->leaves;
+        double top = sums->top, mass = sums->mass;
+        at_node(s, level, list->x[k], list->log_share[k]);
+        list->found[k] = leaves_below(s, level, sums->leaves - before);
+        mass = sums->mass - (mass > 0 ? mass * exp(top - sums->top) : 0);
+        list->log_mass[k] = mass > 0 ? sums->top + log(mass) : -INFINITY;
+    }
+    double least = s->sums.mass > 0 ? s->sums.top + log(s->sums.mass) + log(tuning.unseen) : INFINITY;
+    for (int k = 0; k + 1 < list->count; k++)
+        same &= list->found[k] == list->found[k + 1] ||
+                (list->log_mass[k] < least && list->log_mass[k + 1] < least && !s->dry);
+    return same;
+}
+
+/* ---- panels ---------------------------------------------------------------------------------------- */
+
+/* Splits (a, b) into panels; those at a rough end are rough there.  Nested levels are not halved panel by
+ * panel but all at once: adaptive sums inside of adaptive sums take too long. */
+static int lay_panels(const stair_lines *s, panel whole, int count, panel *list)
+{
+    int narrower = s->outers > 1 && s->fine > ADAPTIVE ? s->fine - ADAPTIVE : 0;
+    int pieces = (int)ceil(ldexp((whole.b - whole.a) / tuning.panel, narrower));
+    if (whole.rough_a && whole.rough_b && pieces < 2) pieces = 2;
+    if (count + pieces > MOST_PANELS) pieces = MOST_PANELS - count;
+    double width = (whole.b - whole.a) / pieces;
+    for (int k = 0; k < pieces; k++)
+        list[count++] = (panel){.a = whole.a + k * width,
+                                .b = k + 1 < pieces ? whole.a + (k + 1) * width : whole.b,
+                                .rough_a = k == 0 && whole.rough_a,
+                                .rough_b = k + 1 == pieces && whole.rough_b};
+    return count;
+}
+
+/* Places where leaves come or go, by the nodes of panels of (a, b); MOST_BREAKS: all the time. */
+static int find_breaks(stair_lines *s, int level, panel whole, double *place)
+{
+    panel list[MOST_PANELS];
+    node_list nodes;
+    int count = lay_panels(s, whole, 0, list), breaks = 0;
+    double before = 0;
+    long found = 0;
+    bool dry = s->dry;
+    s->dry = true;
+    for (int k = 0; k < count; k++) {
+        panel_nodes(s, list[k], &nodes);
+        run_nodes(s, level, &nodes);
+        for (int i = 0; i < nodes.count && breaks < MOST_BREAKS; i++) {
+            if ((k || i) && nodes.found[i] != found)
+                place[breaks++] = change(s, level, before, found, nodes.x[i]);
+            before = nodes.x[i];
+            found = nodes.found[i];
+        }
+    }
+    s->dry = dry;
+    return breaks;
+}
+
+static stair_leaf_sums run_panel(stair_lines *s, int level, panel p)
+{
+    node_list nodes;
+    stair_leaf_clear(&s->sums);
+    panel_nodes(s, p, &nodes);
+    run_nodes(s, level, &nodes);
+    return s->sums;
+}
+
+/* Largest difference of two sums in units of the mass of a third. */
+static double difference(int n, const stair_leaf_sums *a, const stair_leaf_sums *b,
+                         const stair_leaf_sums *total)
+{
+    double of_a = a->mass > 0 && a->atoms == total->atoms ? exp(a->top - total->top) / total->mass : 0;
+    double of_b = b->mass > 0 && b->atoms == total->atoms ? exp(b->top - total->top) / total->mass : 0;
+    double most = fabs(of_a * a->mass - of_b * b->mass);
+    for (int i = 0; i < n; i++) most = fmax(most, fabs(of_a * a->first[i] - of_b * b->first[i]));
+    for (int i = 0; i < n * n; i++) most = fmax(most, fabs(of_a * a->second[i] - of_b * b->second[i]));
+    return most;
+}
+
+/* What halving the panels of one level has come to. */
+typedef struct {
+    stair_leaf_sums all;   /* of panels that are done */
+    stair_leaf_sums total; /* of all, as far as is known: the measure of differences */
+    int left;              /* halvings that are allowed */
+} halving;
+
+/* A peak that was missed before makes what is known larger. */
+static void raise_total(int n, const stair_leaf_sums *found, halving *h)
+{
+    if (found->mass > 0 && found->top + log(found->mass) > h->total.top + log(h->total.mass)) {
+        stair_leaf_clear(&h->total);
+        stair_leaf_merge(n, &h->total, found);
+    }
+}
+
+/* Adds panel p, known by `whole`, in halves where these say otherwise. */
+static void refine(stair_lines *s, int level, panel p, const stair_leaf_sums *whole, int depth, halving *h)
+{
+    panel half[2] = {p, p};
+    stair_leaf_sums part[2], both;
+    half[0].b = half[1].a = 0.5 * (p.a + p.b);
+    half[0].rough_b = half[1].rough_a = false;
+    stair_leaf_clear(&both);
+    for (int k = 0; k < 2; k++) {
+        part[k] = run_panel(s, level, half[k]);
+        stair_leaf_merge(s->n, &both, &part[k]);
+    }
+    raise_total(s->n, &both, h);
+    double away = difference(s->n, whole, &both, &h->total);
+    if (depth == 0 || h->left <= 0 || away <= s->tolerance) {
+        s->open += away;
+        stair_leaf_merge(s->n, &h->all, &both);
+        return;
+    }
+    h->left--;
+    for (int k = 0; k < 2; k++) refine(s, level, half[k], &part[k], depth - 1, h);
+}
+
+/* All panels, in halves where it takes that; s->sums gets their sum. */
+static void run_panels(stair_lines *s, int level, int count, const panel *list)
+{
+    stair_leaf_sums kept = s->sums, whole[MOST_PANELS];
+    halving h = {.left = tuning.most_splits};
+    stair_leaf_clear(&h.all);
+    stair_leaf_clear(&h.total);
+    for (int k = 0; k < count; k++) {
+        whole[k] = run_panel(s, level, list[k]);
+        stair_leaf_merge(s->n, &h.total, &whole[k]);
+    }
+    if (s->fine < ADAPTIVE || s->outers > 1 || s->dry || !(h.total.mass > 0))
+        h.all = h.total;
+    else
+        for (int k = 0; k < count; k++) refine(s, level, list[k], &whole[k], tuning.splits, &h);
+    s->sums = kept;
+    stair_leaf_merge(s->n, &s->sums, &h.all);
+}
+
+/* Whether bounds leave room for the label where this cell is in (a, b) and those after it are anywhere. */
+static bool possible(const stair_lines *s, int level, double a, double b)
+{
+    const stair_program *p = &s->formula->program;
+    stair_range cell[STAIR_FORMULA_CELLS];
+    stair_bound bound[STAIR_MOST_NODES];
+    for (int k = 0; k < s->n; k++) {
+        int c = s->cell[k];
+        cell[c] = k < level ? (stair_range){s->z[c], s->z[c]} : (stair_range){-tuning.wide, tuning.wide};
+        if (k < level && s->kind[k] == STAIR_LEVEL_BOX) cell[c] = (stair_range){-tuning.wide, tuning.wide};
+    }
+    cell[s->cell[level]] = (stair_range){a, b};
+    stair_program_ranges(p, cell, bound);
+    for (int k = 0; k < p->outputs && !(s->noise > 0); k++) {
+        stair_range y = bound[p->output[k]].value;
+        double slack = tuning.slack * (1 + fabs(s->label[k]));
+        if (bound[p->output[k]].empty || s->label[k] < y.low - slack || s->label[k] > y.high + slack)
+            return false;
+    }
+    return true;
+}
+
+/* Moves *from towards `to` over what bounds exclude: steps grow and shrink by halves. */
+static void shrink(const stair_lines *s, int level, double mean, double sd, double *from, double to)
+{
+    double width = to - *from;
+    for (int k = 0; k < tuning.halvings && *from != to && fabs(width) > 1e-15; k++) {
+        double next = fabs(width) < fabs(to - *from) ? *from + width : to, a = mean + sd * *from,
+               b = mean + sd * next;
+        if (possible(s, level, fmin(a, b), fmax(a, b)))
+            width *= 0.5;
+        else
+            *from = next;
+    }
+}
+
+/* Between the cuts of the cell, and where leaves come or go. */
+static int cut_level(stair_lines *s, int level, panel *list)
+{
+    int c = s->cell[level], count = 0;
+    double mean = stair_lines_centre(s, level), sd = s->lower[level * (s->n + 1)], place[MOST_BREAKS];
+    double low = -s->radius, high = s->radius;
+    shrink(s, level, mean, sd, &low, s->radius);
+    shrink(s, level, mean, sd, &high, low);
+    panel whole = {.b = low, .rough_b = low > -s->radius};
+    for (int k = 0; k <= s->cuts[c]; k++) {
+        double to = k < s->cuts[c] ? fmin(high, (s->cut[c][k] - mean) / sd) : high;
+        if (!(to > whole.b)) continue;
+        bool rough = whole.b == low && low > -s->radius;
+        whole = (panel){.a = whole.b, .b = to, .rough_a = rough, .rough_b = to == high && high < s->radius};
+        /* a cell seen through its cuts alone changes nothing between them */
+        int breaks = s->boxed[c] ? 0 : find_breaks(s, level, whole, place);
+        if (breaks == MOST_BREAKS) breaks = 0;
+        s->folded |= breaks > 0 || whole.rough_a || whole.rough_b;
+        panel part = {.b = whole.a, .rough_b = rough};
+        for (int i = 0; i <= breaks; i++) {
+            part = (panel){.a = part.b,
+                           .b = i < breaks ? place[i] : to,
+                           .rough_a = part.rough_b,
+                           .rough_b = i < breaks || whole.rough_b};
+            if (part.b > part.a) count = lay_panels(s, part, count, list);
+        }
+    }
+    return count;
+}
+
+/* At the point that the caller has chosen, with a weight of one. */
+static void outer_point(stair_lines *s, int level)
+{
+    int first = 0;
+    while (s->kind[first] != STAIR_LEVEL_OUTER) first++;
+    double x = s->point[level - first];
+    s->z[s->cell[level]] = stair_lines_centre(s, level) + s->lower[level * (s->n + 1)] * x;
+    stair_lines_node(s, level, x, 0);
+}
+
+void stair_lines_outer(stair_lines *s, int level)
+{
+    if (s->point) {
+        outer_point(s, level);
+        return;
+    }
+    if (!s->cuts[s->cell[level]] && s->fine < ADAPTIVE) {
+        node_list nodes = {.count = 0};
+        stair_leaf_sums kept = s->sums;
+        plain_nodes(s, &nodes);
+        if (run_nodes(s, level, &nodes) && s->sums.leaves > kept.leaves) return;
+        s->sums = kept;
+    }
+    panel list[MOST_PANELS];
+    run_panels(s, level, cut_level(s, level, list), list);
+}
