@@ -37,6 +37,7 @@ RUNS = {
     "sgd": ["square", "--dim", "10", "--alpha", "1", "--epochs", "0"],
     "train": [*QUESTIONS, "--epochs", "0", "--dim", "4", "--rank", "1", "--layers", "1"],
     "diagnose": ["square", "--points", "2"],
+    "exponents": ["square", "--degree", "2"],
     "models": [],
 }
 TABLES = {"threshold": ["asymptotics"], "evolve": ["asymptotics"], "entropy": ["asymptotics"],
