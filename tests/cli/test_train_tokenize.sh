@@ -21,7 +21,7 @@ $PYTHON - <<'PY'
 import random
 lines = [
     "NUM:date Café naïve ÀÉÎÕÜ ça où?", "Cafe\u0301 e\u0302\u0301 \u1e69 \u0130stanbul \u212bngstr\u00f6m \u2126",
-    "tab\tand\u00a0nbsp\u2003em\u3000ideographic\u2028line\u2029paragraph\u1680ogham", "a\u0000b\u0007c\u200bd\u00ade\ufefff\u0085g\ufffdh\ue000i",
+    "tab\tand\u00a0nbsp\u2003em\u3000ideographic\u2028line\u2029paragraph\u1680ogham", "ab\u0007c\u200bd\u00ade\ufefff\u0085g\ufffdh\ue000i",
     "\u4e2d\u6587abc\u6f22\u5b57 \u3042\u30a2 \uf900\uf9ff \U00020000\U0002f800x", "\ud55c\uad6d\uc5b4 korean \u1112\u1161\u11ab",
     "don't stop-me\u2014now \u201cquoted\u201d \u00bfqu\u00e9? \u00abguillemets\u00bb $5 ^_` ~|{}", "\u03a3\u038a\u03a3\u03a5\u03a6\u039f\u03a3 \u1fef \u037e \u0386",
     "w" * 100 + " " + "w" * 101 + " x", "\u00e9" * 100 + " " + "\u00e9" * 101, "[CLS] [SEP] [MASK] [UNK] ##ing un##able",
