@@ -199,7 +199,8 @@ static double beyond(const layer_job *job)
 
 static double complex times(double complex a, double complex b)
 {
-    return CMPLX(creal(a) * creal(b) - cimag(a) * cimag(b), creal(a) * cimag(b) + cimag(a) * creal(b));
+    return stair_complex(creal(a) * creal(b) - cimag(a) * cimag(b),
+                         creal(a) * cimag(b) + cimag(a) * creal(b));
 }
 
 static double complex power(double complex x, int n)
@@ -226,7 +227,7 @@ static void combine(const layer_job *job, int k, const stair_committee_grid *gri
     for (int i = 0; i < rows; i++) {
         int fi = frequency(i, rows);
         double shift = 2 * M_PI * fi / rows * off, row_filter = filter(fi, rows);
-        double complex turn = CMPLX(cos(shift), sin(shift)); /* places are counted from the middle */
+        double complex turn = stair_complex(cos(shift), sin(shift)); /* places are counted from the middle */
         for (int j = 0; j < columns && 2 * abs(fi) < job->rows; j++) {
             int fj = frequency(j, columns);
             if (2 * abs(fj) >= job->columns) continue;

@@ -18,7 +18,7 @@ static void transforms_are_sums(void **state)
     double draw[2 * ROWS * COLUMNS];
     (void)state;
     stair_rng_normals(1, STAIR_RNG_POINTS, 0, 2 * ROWS * COLUMNS, draw);
-    for (int i = 0; i < ROWS * COLUMNS; i++) y[i] = x[i] = CMPLX(draw[2 * i], draw[2 * i + 1]);
+    for (int i = 0; i < ROWS * COLUMNS; i++) y[i] = x[i] = stair_complex(draw[2 * i], draw[2 * i + 1]);
     stair_fft_plane(ROWS, COLUMNS, false, y, room);
     for (int k = 0; k < ROWS; k++)
         for (int l = 0; l < COLUMNS; l++) {
