@@ -128,6 +128,8 @@ plant_long 'untied: the gradient of the wrong side'  src/model/attention_batch_h
 plant 'untied: a formula that forgets the mean key' src/model/untied_ignorant.c 's|= (m - 1) \* (m - 1);|= m * m - 1;|' 'test_untied formula_agrees_with_samples'
 plant 'noise: rows in the order of the fibre'     src/model/fibre.c 's|return (size_t)model->order.k / m. \* m + k % m;|return k + 0 * m;|' 'test_untied noise_finds_its_rows'
 plant 'committee: no det B in the density'         src/posterior/exchange.c 's|/ (x->whole \* det);|/ x->whole;|' 'test_exchange posteriors_are_those_of_the_channel'
+plant_long 'committee: a hidden row of another sign'        src/posterior/exchange.c 's|at\[1\] = at\[pm\] = 0.5 \* (ss - dd);|at[1] = at[pm] = 0.5 * (dd - ss);|' 'test_exchange posteriors*'
+plant_long 'committee: the law between nodes of no density' src/posterior/exchange.c 's|(x->share \* x->share \* d \* d)|(x->share * x->share * fabs(d))|' 'test_exchange both_ways*'
 plant 'committee: one layer too many in the law'   src/posterior/committee_law.c 's|job->n - 1),|job->n),|' 'test_exchange law_agrees_with_draws'
 plant 'exp one term short'                      src/core/lanes.h 's|p = p \* r + 1.0 / 3628800.0;|p = p * r;|' test_lanes_v2
 plant 'hidden means that are not taken off'     src/average/hidden_means.c 's|sums\[0\] - mean\[|sums[0] - 0.9 * mean[|' "$averages"

@@ -28,11 +28,8 @@ const stair_average_rule *const stair_average_rules[] = {
 const stair_average_rule *stair_average_rule_for(const stair_structure *structure,
                                                  const stair_average_effort *effort, const double *q)
 {
-    bool sampled = !structure->model->unseen; /* layers that rows stand for cannot be drawn */
     for (const stair_average_rule *const *rule = stair_average_rules; *rule; rule++)
-        if ((!effort->rule || effort->rule == *rule) && (sampled || *rule != &stair_average_samples) &&
-            (*rule)->fits(structure, effort, q))
-            return *rule;
+        if ((!effort->rule || effort->rule == *rule) && (*rule)->fits(structure, effort, q)) return *rule;
     return NULL;
 }
 

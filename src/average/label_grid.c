@@ -76,6 +76,7 @@ typedef struct {
     double anchor[STAIR_MAX_CELLS]; /* hidden rows */
     stair_fibre fibre;
     stair_denoiser denoiser;
+    bool exchanged;             /* hidden layers are a committee that nothing is known of */
     bool known;                 /* something is known of the hidden rows too, or they are many: */
     stair_hidden_means *hidden; /* all their means at once, instead of the denoiser */
     double fineness, mean_step, label_step, mean_offset, label_offset, turn, cut;
@@ -433,7 +434,7 @@ static int replicates_of(const grid_job *job, bool random)
 static stair_status run(stair_context *context, grid_job *job)
 {
     stair_average *out = job->out;
-    bool random = job->structure->many_hidden && (job->known || !exchange_fits(job->structure, job->overlap));
+    bool random = job->structure->many_hidden && !job->exchanged;
     stair_average_begin(out, replicates_of(job, random), random);
     memset(out->mean, 0, sizeof(double) * (size_t)out->count);
     for (int r = 0; r < out->replicates; r++) {
@@ -468,7 +469,8 @@ static stair_status evaluate(stair_context *context, const stair_structure *stru
                       .m = m,
                       .overlap = q,
                       .q = q[p * p - 1]};
-    job->known = stair_hidden_means_fit(structure, q) && !exchange_fits(structure, q);
+    job->exchanged = exchange_fits(structure, q);
+    job->known = !job->exchanged && stair_hidden_means_fit(structure, q);
     for (int i = 0; i < p * p; i++) job->cov[i] = (i % (p + 1) == 0) - q[i];
     job->v = job->cov[p * p - 1] + model->info.prenoise;
     job->fineness = job->known && structure->many_hidden ? fmin(tuning.noisy_fineness, effort->fineness)

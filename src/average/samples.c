@@ -599,8 +599,8 @@ static stair_status evaluate(stair_context *context, const stair_structure *stru
 
 static bool fits(const stair_structure *structure, const stair_average_effort *effort, const double *q)
 {
-    (void)structure, (void)effort, (void)q;
-    return true;
+    (void)effort, (void)q;
+    return !structure->model->unseen; /* layers that a row stands for cannot be drawn */
 }
 
 static bool is_random(const stair_structure *structure)

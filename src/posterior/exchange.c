@@ -66,6 +66,7 @@ typedef struct {
     double anchor[STAIR_MAX_CELLS], mix[4]; /* hidden rows at the anchor, and B there, */
     double weight;                          /* times det B: weight of the fibre where det B is one */
     double step;                            /* of the grid that is fine enough for tokens one apart */
+    double moved;                           /* over which labels vary, for tokens one apart */
     stair_committee_law law;
 } exchange;
 
@@ -129,6 +130,15 @@ static void destroy(void **state)
     *state = NULL;
 }
 
+/* What the law moves labels by, tokens being one apart. */
+static double find_moved(const exchange *x)
+{
+    double mean, du, dv;
+    stair_committee_moments(&mean, &du, &dv);
+    return x->share * fmin(du, dv) * sqrt(x->layers) / x->whole *
+           fmin(tuning.moved, tuning.moved_by * x->layers);
+}
+
 static stair_status create(stair_context *context, const stair_structure *structure, const double *cov,
                            const stair_denoiser_effort *effort, void **state)
 {
@@ -143,6 +153,7 @@ static stair_status create(stair_context *context, const stair_structure *struct
     stair_last_row_anchor(x->p - 1, 2, x->anchor);
     mix_at_anchor(x);
     x->step = step_for(x->layers, x->share, x->v, 1, effort->fineness);
+    x->moved = find_moved(x);
     stair_status status = weigh_anchor(context, x);
     if (status == STAIR_OK)
         status = stair_committee_law_create(context, x->layers, x->step / tuning.farthest, &x->law);
@@ -343,29 +354,17 @@ static stair_status evaluate(stair_context *context, void *state, uint64_t first
     return stair_parallel(context, (n + EXCHANGE_SAMPLES - 1) / EXCHANGE_SAMPLES, evaluate_block, &job);
 }
 
-/* T is close to the identity: what mixes differs little from what mixes at the anchor. */
-static double steepest(const void *state)
-{
-    const exchange *x = state;
-    return x->whole / (x->whole - x->share * x->layers);
-}
-
 /* That of the last row, and what the law moves it by. */
 static double label_width(const void *state, const double *mean)
 {
     const exchange *x = state;
-    double u, du, dv, d = M_SQRT1_2 * (mean[0] - mean[1]);
-    stair_committee_moments(&u, &du, &dv);
-    double moved = x->share * d * fmin(du, dv) * sqrt(x->layers) / x->whole *
-                   fmin(tuning.moved, tuning.moved_by * x->layers);
-    return sqrt(x->v / (x->whole * x->whole) + moved * moved);
+    return hypot(sqrt(x->v) / x->whole, x->moved * M_SQRT1_2 * (mean[0] - mean[1]));
 }
 
 const stair_denoiser_rule stair_denoiser_exchange = {.name = "exchange",
                                                      .fits = fits,
                                                      .create = create,
                                                      .destroy = destroy,
-                                                     .steepest = steepest,
                                                      .label_width = label_width,
                                                      .evaluate = evaluate,
                                                      .whole = true};

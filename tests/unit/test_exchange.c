@@ -140,6 +140,45 @@ static void posteriors_are_those_of_the_channel(void **state)
     }
 }
 
+/* One sample by the rule of this fineness: log Z, g and dg of the last row, dg of a hidden one. */
+static void last_and_hidden(channel_case *c, const double *cov, double fineness, double *out)
+{
+    const stair_structure *structure;
+    stair_denoiser d;
+    stair_denoiser_effort effort = {.fineness = fineness, .nodes = 1024, .seed = 1};
+    size_t pm = c->size;
+    stair_denoised all = {.logz = c->logz, .g = c->g, .dg = c->dg, .error = c->error, .anchors = out};
+    assert_int_equal(stair_structure_find(c->context, c->model, &structure), STAIR_OK);
+    assert_int_equal(stair_denoiser_create(c->context, structure, cov, &effort, &d), STAIR_OK);
+    assert_int_equal(stair_denoiser_evaluate(c->context, &d, 0, 1, c->label, c->omega, NULL, &all), STAIR_OK);
+    stair_denoiser_destroy(&d);
+    out[0] = c->logz[0];
+    out[1] = c->g[pm - 1];
+    out[2] = c->dg[pm * pm - 1];
+    out[3] = c->dg[pm * pm - 2];
+    out[4] = c->dg[0];
+    out[5] = c->dg[1];
+}
+
+/* Asked for a finer grid than there is, a posterior interpolates the law at nodes of its own. */
+static void both_ways_of_a_posterior_agree(void **state)
+{
+    const double v = 1e-3;
+    (void)state;
+    for (uint64_t seed = 5; seed < 9; seed++) {
+        channel_case c = channel_case_open("attention-limit:layers=16,beta=1", 1);
+        double cov[256] = {0}, on_grid[6], between[6], scale[] = {1, 1 / sqrt(v), 1 / v, 1 / v, 1, 1};
+        for (int i = 0; i < 16; i++) cov[17 * i] = i < 15 ? 1 : v;
+        channel_case_draw(&c, 0.5, seed);
+        memset(c.omega, 0, c.size * sizeof(double));
+        for (size_t t = c.size - 2; t < c.size; t++) c.omega[t] = c.z[t] + 0.5 * sqrt(v);
+        last_and_hidden(&c, cov, 1, on_grid);
+        last_and_hidden(&c, cov, 6, between);
+        for (int k = 0; k < 6; k++) assert_close(between[k] / scale[k], on_grid[k] / scale[k], 1e-8);
+        channel_case_close(&c);
+    }
+}
+
 /* Steps of the first row, which stands for hidden layers, are those of all rows. */
 static void threshold(const char *spec, double precision, stair_step *steps)
 {
@@ -169,13 +208,15 @@ static void many_layers_are_learned_last(void **state)
     assert_true(steps[1].error < 1e-2 * steps[1].alpha);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(transforms_are_sums),
         cmocka_unit_test(law_agrees_with_draws),
         cmocka_unit_test(posteriors_are_those_of_the_channel),
+        cmocka_unit_test(both_ways_of_a_posterior_agree),
         cmocka_unit_test(many_layers_are_learned_last),
     };
+    if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
