@@ -18,9 +18,12 @@
 #include "core/rng.h"
 #include "core/spectral.h"
 
+/* Points of one replicate grow until the error of both is a small share of the precision that was asked for:
+ * overlaps decide how good a curve is, and forward passes of deep models are not cheap. */
 static const struct {
-    uint64_t points; /* of one replicate */
-} tuning = {.points = 8192};
+    uint64_t fewest, growth, most;
+    double share;
+} tuning = {.fewest = 512, .growth = 4, .most = 8192, .share = 0.3};
 
 static void one_point(const stair_model *model, const double *root_q, const double *root_v,
                       const double *normals, double *bayes, double *plugin)
@@ -49,6 +52,7 @@ typedef struct {
     const stair_model *model;
     uint64_t seed;
     int replicates, places;
+    uint64_t points;
     errors_place place[2];
 } errors_job;
 
@@ -61,17 +65,16 @@ static stair_status one_replicate(void *user, size_t r, int thread, stair_contex
     (void)thread, (void)local;
     for (int k = 0; k < job->places; k++) job->place[k].bayes[r] = job->place[k].plugin[r] = 0;
     stair_rng_uniforms(job->seed + 1, STAIR_RNG_SHIFT, (uint64_t)r, 3 * size, shift);
-    for (uint64_t i = 0; i < tuning.points; i++) {
-        (job->model->ops->even ? stair_qmc_even_point : stair_qmc_point)(3 * size, tuning.points, i, shift,
-                                                                         u);
+    for (uint64_t i = 0; i < job->points; i++) {
+        (job->model->ops->even ? stair_qmc_even_point : stair_qmc_point)(3 * size, job->points, i, shift, u);
         for (int k = 0; k < 3 * size; k++) u[k] = stair_qmc_normal(u[k]);
         for (errors_place *x = job->place; x < job->place + job->places; x++)
             one_point(job->model, x->root_q, x->root_v, u, &x->bayes[r], &x->plugin[r]);
     }
     for (int k = 0; k < job->places; k++) {
         errors_place *x = &job->place[k];
-        x->bayes[r] /= (double)tuning.points;
-        x->plugin[r] /= (double)tuning.points;
+        x->bayes[r] /= (double)job->points;
+        x->plugin[r] /= (double)job->points;
         out[2 * k] = x->bayes[r] / job->replicates;
         out[2 * k + 1] = x->plugin[r] / job->replicates;
     }
@@ -108,7 +111,8 @@ stair_status stair_errors_at(stair_context *context, const stair_model *model,
                              stair_errors *errors)
 {
     int p = model->info.indices, n = options->replicates;
-    double norm = 0, most = 0, moved[STAIR_SQUARE], moved_norm = 0, mean[4] = {0};
+    double norm = 0, most = 0, moved[STAIR_SQUARE], moved_norm = 0, mean[4] = {0},
+           allowed = tuning.share * options->precision;
     errors_job *job = calloc(1, sizeof *job);
     if (!job) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
     job->model = model;
@@ -125,10 +129,18 @@ stair_status stair_errors_at(stair_context *context, const stair_model *model,
         put_overlap(job, moved);
     }
     stair_sum sum = {.parts = (size_t)n, .size = 2 * (size_t)job->places};
-    stair_status status = stair_sum_blocks(context, &sum, one_replicate, job, NULL, mean);
-    *errors = (stair_errors){.bayes = mean[0], .plugin = mean[1], .weights = 1 - norm / p};
-    errors->bayes_error = stair_replicate_error(n, job->place[0].bayes);
-    errors->plugin_error = stair_replicate_error(n, job->place[0].plugin);
+    stair_status status = STAIR_OK;
+    *errors = (stair_errors){.weights = 1 - norm / p};
+    bool enough = false;
+    for (job->points = tuning.fewest; status == STAIR_OK && !enough; job->points *= tuning.growth) {
+        status = stair_sum_blocks(context, &sum, one_replicate, job, NULL, mean);
+        errors->bayes_error = stair_replicate_error(n, job->place[0].bayes);
+        errors->plugin_error = stair_replicate_error(n, job->place[0].plugin);
+        enough = job->points >= tuning.most ||
+                 (errors->bayes_error <= allowed * mean[0] && errors->plugin_error <= allowed * mean[1]);
+    }
+    errors->bayes = mean[0];
+    errors->plugin = mean[1];
     if (job->places > 1) { /* what the error of q does to the errors */
         errors->bayes_error = hypot(errors->bayes_error, mean[2] - mean[0]);
         errors->plugin_error = hypot(errors->plugin_error, mean[3] - mean[1]);
