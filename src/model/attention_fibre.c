@@ -126,7 +126,7 @@ static void polish_points(int m, int rank, const double *delta, double *h)
  * larger than rounding, |s|^2 = value. */
 static void flat_direction(int m, int rank, int k, double value, const double *excess, double *h)
 {
-    double left[STAIR_MAX_TOKENS], mean = 0, norm = 0;
+    double left[STAIR_MAX_TOKENS], norm = 0;
     for (int i = 0; i < m; i++) {
         left[i] = excess[i];
         for (int l = 0; l < k; l++) { /* a direction's part is 2 c_l (h_il - c_l) */
@@ -134,13 +134,11 @@ static void flat_direction(int m, int rank, int k, double value, const double *e
             for (int j = 0; j < m; j++) centre += h[j * rank + l] / m;
             left[i] -= 2 * centre * (h[i * rank + l] - centre);
         }
-        mean += left[i] / m;
+        norm += left[i] * left[i];
     }
-    for (int i = 0; i < m; i++) norm += (left[i] - mean) * (left[i] - mean);
     if (!(norm > 0) || !(value > 0)) return;
     norm = sqrt(norm);
-    for (int i = 0; i < m; i++)
-        h[i * rank + k] = 0.5 * norm / sqrt(value) + (left[i] - mean) * sqrt(value) / norm;
+    for (int i = 0; i < m; i++) h[i * rank + k] = 0.5 * norm / sqrt(value) + left[i] * sqrt(value) / norm;
 }
 
 /* P_L >= 2: centred Gram matrix by double centring, its square root, then the centre of mass. */
@@ -161,11 +159,15 @@ static stair_status points_from_softmax(stair_context *context, int m, int rank,
     if (values[0] < -tuning.feasible * (largest + 1e-12))
         return infeasible(context, "squared distances of tokens are not Euclidean");
     memset(h, 0, sizeof(double) * (size_t)(m * rank));
-    double excess[STAIR_MAX_TOKENS] = {0}; /* |h_i|^2 less its mean, and less the centred Gram matrix's */
+    /* |h_i|^2 less that of the centred Gram matrix, and less its mean: a direction along which tokens hardly
+     * differ is orthogonal to 1 only roughly */
+    double excess[STAIR_MAX_TOKENS] = {0}, mean = 0;
     for (int i = 0; i < m; i++) {
         for (int j = 0; j < m; j++) excess[i] += (delta[i * m + j] - delta[j * m + i]) / m;
         excess[i] -= gram[i * m + i];
+        mean += excess[i] / m;
     }
+    for (int i = 0; i < m; i++) excess[i] -= mean;
     for (int k = 0; k < kept; k++) {
         double value = values[m - 1 - k], centre = 0;
         if (!(value > tuning.flat * largest) || value <= 0) {
