@@ -21,9 +21,9 @@ def steps(spec, args="--precision 1e-2"):
     return {"spec": spec, "args": args.split()}
 
 
-def amp(spec, alpha, dim):
-    args = f"--alpha {alpha} --dim {dim} --seeds 16 --max-iterations 100 --tolerance 1e-3 --test-samples 64"
-    return {"spec": spec, "amp": args.split()}
+def amp(spec, alpha, dim, iterations=60):
+    args = f"--alpha {alpha} --dim {dim} --seeds 16 --max-iterations {iterations}"
+    return {"spec": spec, "amp": (args + " --tolerance 1e-3 --test-samples 64").split()}
 
 
 def exponents(spec):
@@ -51,11 +51,11 @@ TABLES = {
     "depth": [steps(f"attention:layers={n},skip={b * n}", "--precision 1e-2 --steps 2")
               for b in (1, 2) for n in (2, 3, 4, 8)],
     "amp": [amp("attention:layers=1,weights=untied", 0.6, 1000),
-            amp("attention:layers=1,heads=2,readout=1,noise=0.1", 1, 500),
+            amp("attention:layers=1,heads=2,readout=1,noise=0.1", 1, 500, 25),
             amp("attention-limit:layers=2,variant=flow", 0.4, 1000),
             amp("attention-limit:layers=3,beta=1", 0.5, 500),
             amp("attention:layers=1,tokens=3,rank=2", 0.3, 500),
-            amp("attention:output=sequence", 0.45, 500)],
+            amp("attention:output=sequence", 0.45, 500, 40)],
     "zoo": [steps(s, "--precision 1e-3") for s in
             ("abs", "sign", "linear:noise=1", "relu", "door:width=1", "norm2", "norm2:indices=3", "product",
              "parity", "parity:indices=3", "committee:indices=2", "staircase")] +
