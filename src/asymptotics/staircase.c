@@ -534,6 +534,12 @@ static stair_status absorb_drift(staircase *s)
     return STAIR_OK;
 }
 
+/* Discrete labels of one row: a sum over them costs less than samples. */
+static bool cheap(const stair_model *model, const stair_structure *structure)
+{
+    return structure->rank == 0 && model->info.indices == 1;
+}
+
 static stair_status climb(staircase *s, int steps)
 {
     STAIR_TRY(first_step(s));
@@ -556,7 +562,7 @@ static stair_status climb(staircase *s, int steps)
         int before = *s->count;
         if (s->weak_known && (s->b->model->info.prenoise > 0 || s->b->model->info.output_noisy))
             return STAIR_OK; /* nothing is recovered perfectly */
-        if (!s->b->kernel)
+        if (!s->b->kernel && !cheap(s->b->model, s->b->structure))
             s->b->coarse.rule = &stair_average_samples; /* all that is asked is whether alpha falls */
         STAIR_TRY(walk(s, start, &found));
         if (!found && s->b->kernel) {

@@ -20,7 +20,7 @@ static const struct {
     double fall;       /* both shrink with this power of the error, where order six balances it */
     double slope;      /* the tolerances where the errors reported are negligible: of first derivatives */
     double second;     /* and of second ones */
-    double moved;      /* share of the distance of two limits that they may be wrong by */
+    double moved;      /* share of the distance to the limit of longer steps that a limit may be wrong by */
 } tuning = {.omega_step = 4, .cov_step = 1, .fall = 1.0 / 7, .slope = 1e-6, .second = 1e-7, .moved = 0.1};
 
 typedef struct {
@@ -37,15 +37,16 @@ static limit extrapolate_three(const double *r, double h, double error)
 }
 
 /* Where the first steps reach over a place at which a posterior goes from one mode to another, no order holds
- * yet, and three steps may agree by chance: limits of different steps then do not. */
+ * yet, and three steps may agree by chance: their limit and that of shorter ones then do not.  The distance
+ * of the two is what the first is wrong by, and a part of it the second. */
 static limit extrapolate(const double r[STAIR_LEVELS], double h, double error)
 {
     limit best = extrapolate_three(r, h, error), before = best;
     for (int from = 1; from + 3 <= STAIR_LEVELS; from++) {
         limit next = extrapolate_three(r + from, ldexp(h, -from), error);
-        double moved = tuning.moved * fabs(next.value - before.value);
+        double moved = fabs(next.value - before.value);
         before = next;
-        next.uncertain += moved;
+        next.uncertain += tuning.moved * moved;
         best.uncertain += moved;
         if (next.uncertain < best.uncertain) best = next;
     }

@@ -125,17 +125,17 @@ static void norm_of_two_is_complex_phase_retrieval(void **state)
     assert_true(list[1].error < 3e-3);
 }
 
-/* |z| in steps of 0.08: nearly phase retrieval, so that the branch folds, but labels are discrete, nothing is
+/* |z| in steps of 0.1: nearly phase retrieval, so that the branch folds, but labels are discrete, nothing is
  * recovered perfectly, and nothing loses its stability.  The largest alpha(q) of
- * q/(1-q) = alpha E g^2 by quadrature over 31 labels is 1.1422 near q = 0.85. */
+ * q/(1-q) = alpha E g^2 by quadrature over 26 labels is 1.142824 near q = 0.87. */
 static void a_fold_without_instability_is_a_spinodal(void **state)
 {
     char spec[1024] = "expr:";
     stair_step list[MOST];
     (void)state;
-    for (int k = 1; k <= 30; k++)
+    for (int k = 1; k <= 25; k++)
         snprintf(spec + strlen(spec), sizeof spec - strlen(spec), "%s(abs(z1)>%g)", k > 1 ? "+" : "",
-                 0.08 * k);
+                 0.1 * k);
     int count = steps_of(spec, 1e-2, 0, list), found = 0;
     assert_int_equal(list[0].kind, STAIR_STEP_WEAK);
     assert_false(list[0].jump);
@@ -143,9 +143,9 @@ static void a_fold_without_instability_is_a_spinodal(void **state)
         if (list[k].kind != STAIR_STEP_SPINODAL) continue;
         found++;
         assert_true(list[k].jump);
-        assert_close(list[k].alpha, 1.1422, 3 * list[k].error);
+        assert_close(list[k].alpha, 1.142824, 3 * list[k].error);
         assert_true(isnan(list[k].eigenvalue));
-        assert_close(list[k].overlap[0], 0.86, 0.06);
+        assert_close(list[k].overlap[0], 0.87, 0.06);
     }
     assert_int_equal(found, 1);
 }
