@@ -101,7 +101,16 @@ static stair_range cosine(stair_range a)
     double x = cos(a.low), y = cos(a.high), low = fmin(x, y), high = fmax(x, y), slack = 1e-7;
     if (floor((a.high + slack) / (2 * M_PI)) > floor((a.low - slack) / (2 * M_PI))) high = 1;
     if (floor((a.high + slack - M_PI) / (2 * M_PI)) > floor((a.low - slack - M_PI) / (2 * M_PI))) low = -1;
-    return (stair_range){fmax(-1, low - 1e-15), fmin(1, high + 1e-15)};
+    double off = 2 * DBL_EPSILON * (2 + fabs(a.low) + fabs(a.high)); /* of the argument, which was rounded */
+    return (stair_range){fmax(-1, low - off), fmin(1, high + off)};
+}
+
+/* Next to zero it has its sign to the last digit: else sign(sin(x)) would jump in every neighbourhood of 0.
+ */
+static stair_range sine(stair_range a)
+{
+    if (a.low >= -1.5 && a.high <= 1.5) return widened(sin(a.low), sin(a.high));
+    return cosine((stair_range){a.low - M_PI_2, a.high - M_PI_2});
 }
 
 /* The part of a where a function is defined: x >= 0.  False: nowhere. */
@@ -199,7 +208,7 @@ static void of_one(const stair_step_of *s, const stair_bound *x, stair_bound *ou
         chain(widened(erf(a.low), erf(a.high)), bell(a, slope_of_erf), x->slope, out);
         return;
     case STAIR_OP_SIN:
-        chain(cosine((stair_range){a.low - M_PI_2, a.high - M_PI_2}), cosine(a), x->slope, out);
+        chain(sine(a), cosine(a), x->slope, out);
         return;
     case STAIR_OP_COS:
         chain(cosine(a), cosine((stair_range){a.low + M_PI_2, a.high + M_PI_2}), x->slope, out);

@@ -236,6 +236,12 @@ static void signs_of_products_are_boxes(void **state)
         assert_close(cut[0], 0, 1e-300);
     }
     assert_false(stair_program_boxed(&q, 0));
+    stair_program wave = parse("sign(sin(2*z1))"); /* bounds next to zero have its sign */
+    double end[16], value[16];
+    stair_line line;
+    stair_line_set(&line, &wave, 0, 0);
+    stair_line_fix(&line, (double[STAIR_FORMULA_CELLS]){0});
+    assert_int_equal(stair_line_pieces(&line, -4, 4, 0, NULL, 15, end, value), 6);
     assert_int_equal(stair_program_cuts(&r, 0, -9, 9, 8, cut), 3);
     assert_close(cut[0], -0.5, 1e-15);
     assert_close(cut[2], 0.5, 1e-15);
