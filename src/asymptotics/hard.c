@@ -73,7 +73,7 @@ static stair_status close_in(hard_job *job, probe below, probe above, stair_hard
         if (width <= job->options->precision * above.alpha || (known && width < noise)) break;
         probe next;
         STAIR_TRY(look(job, out->information, &next));
-        *(next.hard ? &above : &below) = next;
+        *(next.gain > 0 ? &above : &below) = next; /* `hard` is sure of it, which would be too late */
     }
     return STAIR_OK;
 }
