@@ -170,6 +170,25 @@ static void phase_retrieval_has_hard_phases(void **state)
     }
 }
 
+/* Never learned by message passing (Troiani et al., arXiv:2405.15480); by information from where the
+ * entropies of no knowledge and of much are equal: tests/reference/zoo_by_quadrature.py. */
+static void a_parity_of_three_is_hard(void **state)
+{
+    stair_asymptotics_options o = stair_asymptotics_defaults();
+    stair_hard_phase list[4];
+    stair_model *model;
+    int count;
+    (void)state;
+    o.precision = 3e-2;
+    assert_int_equal(stair_model_create(context, "parity:indices=3", &model), STAIR_OK);
+    assert_int_equal(stair_hard_phases(context, model, &o, 4, list, &count), STAIR_OK);
+    stair_model_destroy(&model);
+    assert_int_equal(count, 1);
+    assert_true(isinf(list[0].algorithmic));
+    assert_close(list[0].information, 9.567059, 3 * list[0].information_error);
+    assert_true(list[0].information_error < 0.3);
+}
+
 /* What is learned without a jump has none. */
 static void no_hard_phase(void **state)
 {
@@ -195,6 +214,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(norm_of_two_is_complex_phase_retrieval),
         cmocka_unit_test(a_fold_without_instability_is_a_spinodal),
         cmocka_unit_test(phase_retrieval_has_hard_phases),
+        cmocka_unit_test(a_parity_of_three_is_hard),
         cmocka_unit_test(no_hard_phase),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
