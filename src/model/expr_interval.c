@@ -15,7 +15,8 @@ static const stair_range everything = {-INFINITY, INFINITY};
 static stair_range widened(double low, double high)
 {
     if (isnan(low) || isnan(high)) return everything;
-    return (stair_range){low - 4 * DBL_EPSILON * fabs(low), high + 4 * DBL_EPSILON * fabs(high)};
+    return (stair_range){isinf(low) ? low : low - 4 * DBL_EPSILON * fabs(low),
+                         isinf(high) ? high : high + 4 * DBL_EPSILON * fabs(high)};
 }
 
 static stair_range exactly(double x)
@@ -192,10 +193,11 @@ static void of_one(const stair_step_of *s, const stair_bound *x, stair_bound *ou
                   x->slope, out);
         return;
     case STAIR_OP_LOG:
-        out->empty |= !not_negative(&a, out) || a.high == 0;
+        out->empty |= !not_negative(&a, out); /* log 0 is -infinity, and 0^z = exp(z log 0) a number */
         if (!out->empty) {
             bool pole = false;
-            chain(widened(a.low > 0 ? log(a.low) : -INFINITY, log(a.high)), inverse(a, &pole), x->slope, out);
+            chain(widened(a.low > 0 ? log(a.low) : -INFINITY, a.high > 0 ? log(a.high) : -INFINITY),
+                  inverse(a, &pole), x->slope, out);
         }
         return;
     case STAIR_OP_EXP:

@@ -72,6 +72,12 @@ static void what_is_not_defined_stays_so(void **state)
         assert_true(isnan(value[p.output[0] * STAIR_BLOCK]));
     }
     assert_close(value_of("z1+z2^0", 0.5, -1), 1.5, 0);
+    stair_program p = parse("relu(z1)^-z1"); /* 0^0.9, which its bounds have to hold */
+    stair_line line;
+    stair_line_set(&line, &p, 0, 0);
+    stair_line_fix(&line, (double[STAIR_FORMULA_CELLS]){0});
+    stair_bound bound = stair_line_bound(&line, -1.15, -0.65);
+    assert_true(!bound.empty && bound.value.low <= 0 && bound.value.high >= 0);
 }
 
 static void errors_point_at_the_column(void **state)
