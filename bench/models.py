@@ -30,6 +30,14 @@ def exponents(spec):
     return {"spec": spec, "exponents": ["--degree", "4"]}
 
 
+def hard(spec, precision="1e-2"):
+    return {"spec": spec, "hard": ["--precision", precision]}
+
+
+def cost(spec, formula=None):
+    return {"spec": spec, "formula": formula}
+
+
 SHAPES = ["layers=1,tokens=1", "layers=1,tokens=3,rank=2", "layers=1,tokens=4,rank=2",
           "layers=1,noise=1e-4", "layers=2,noise=0.1", "layers=2,noise=1e-4", "layers=2,tokens=3,noise=0.1",
           "layers=2,tokens=4,rank=2", "layers=2,tokens=5", "layers=2,tokens=8", "layers=3,tokens=3",
@@ -63,6 +71,11 @@ TABLES = {
     "zoo-exponents": [exponents(s) for s in
                       ("square", "relu", "door:width=1", "norm2", "product", "parity:indices=3", "committee",
                        "soft-committee", "staircase", "expr:z1^3-3*z1", "expr:z1+z1*z2+z1*z2*z3")],
+    "zoo-hard": [hard(s, "1e-3") for s in ("square", "abs", "norm2", "relu")] + [hard("parity:indices=3", "3e-2")],
+    "zoo-cost": [cost("abs", "expr:abs(z1)"), cost("sign", "expr:sign(z1)"), cost("relu", "expr:relu(z1)"),
+                 cost("linear:noise=1", "expr:z1,noise=1"), cost("door:width=1", "expr:sign(abs(z1)-1)"),
+                 cost("norm2", "expr:z1^2+z2^2"), cost("product", "expr:z1*z2"),
+                 cost("parity", "expr:sign(z1*z2)"), cost("parity:indices=3", "expr:sign(z1*z2*z3)")],
     "shapes": [steps(f"attention:{s}") for s in SHAPES],
 }
 
@@ -112,13 +125,57 @@ def exponents_row(stair, entry):
     return text
 
 
-HEADS = {"amp": ["| model | run | diagonal of Q (state evolution) | largest z |", "|---|---|---|---|"],
+def hard_row(stair, entry):
+    command = [stair, "entropy", entry["spec"], "--phases", *entry["hard"], "--json", "--quiet"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    found = json.loads(done.stdout)["results"] if done.stdout.strip() else []
+    phases = "; ".join(f"{number(r['information'], r['information_error'])} to "
+                       f"{number(r['algorithmic'], r['algorithmic_error'])} ({r['kind']})" for r in found)
+    text = f"| `{entry['spec']}` | {phases or 'none'} |"
+    print(text, flush=True)
+    return text
+
+
+def seconds(stair, spec, *more):
+    """Processor seconds of a threshold to 1e-3, and its steps; None where it failed."""
+    before = os.times()
+    done = subprocess.run([stair, "threshold", spec, "--precision", "1e-3", *more, "--json", "--quiet"],
+                          capture_output=True, text=True)
+    after = os.times()
+    spent = after.children_user + after.children_system - before.children_user - before.children_system
+    return max(0.0, spent), json.loads(done.stdout)["results"] if done.stdout.strip() else None
+
+
+def cost_row(stair, entry):
+    """First step and whole staircase; the formula: its cost, and how far its first step is off, in errors."""
+    first, steps = seconds(stair, entry["spec"], "--steps", "1")
+    whole, every = seconds(stair, entry["spec"])
+    by_formula, other = seconds(stair, entry["formula"], "--steps", "1")
+    a, b = (found[0] if found else {"alpha": float("nan"), "error": 0} for found in (steps, other))
+    apart = "-"
+    if a["alpha"] is not None and b["alpha"] is not None:
+        error = (a["error"] ** 2 + b["error"] ** 2) ** 0.5
+        apart = f"{abs(a['alpha'] - b['alpha']) / error if error else 0:.1f}"
+    text = (f"| `{entry['spec']}` | {first:.2f} | {whole:.1f}{'' if every else ' (refused)'} | `{entry['formula']}` "
+            f"| {by_formula:.2f} | {apart} |")
+    print(text, flush=True)
+    return text
+
+
+HEADS = {"zoo-hard": ["| model | hard from ... to ... (step that ends it) |", "|---|---|"],
+         "zoo-cost": ["| model | first step, s | staircase, s | formula | first step, s | errors apart |",
+                      "|---|---|---|---|---|---|"],
+         "amp": ["| model | run | diagonal of Q (state evolution) | largest z |", "|---|---|---|---|"],
          "zoo-exponents": ["| model | information exponent (term), leap | generative exponent (term), leap |",
                            "|---|---|---|"]}
 STEPS_HEAD = ["| model | precision | steps (what is learned) |", "|---|---|---|"]
 
 
 def row(stair, entry):
+    if "hard" in entry:
+        return hard_row(stair, entry)
+    if "formula" in entry:
+        return cost_row(stair, entry)
     if "exponents" in entry:
         return exponents_row(stair, entry)
     if "amp" in entry:

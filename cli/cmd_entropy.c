@@ -2,6 +2,7 @@
 #include "asymptotics.h"
 #include "columns.h"
 #include "grid.h"
+#include "hard_phases.h"
 #include "progress.h"
 
 #include <math.h>
@@ -147,8 +148,10 @@ static stair_status run(cli_request *request)
     entropy_job job = {.request = request};
     cli_column columns[COLUMNS];
     cli_report *report;
+    if (o->phases) return hard_phases_run(request);
     STAIR_TRY(stair_asymptotics_check(request->context, &how));
-    if (!o->alpha.count) return stair_fail(request->context, STAIR_BAD_INPUT, "entropy needs --alpha LIST");
+    if (!o->alpha.count)
+        return stair_fail(request->context, STAIR_BAD_INPUT, "entropy needs --alpha LIST, or --phases");
     STAIR_TRY(grid_open(request, o->alpha.count, sizeof(point_head), 4, &job.grid));
     fill_columns(job.grid.most_indices, job.grid.models > 1, columns);
     job.phases = calloc(job.grid.rows, sizeof *job.phases);
@@ -166,7 +169,7 @@ static stair_status run(cli_request *request)
 }
 
 static const char *const tables[] = {"asymptotics", NULL};
-static const char *const names[] = {"alpha", "side", ASYMPTOTICS_OPTIONS, NULL};
+static const char *const names[] = {"alpha", "phases", "side", ASYMPTOTICS_OPTIONS, NULL};
 
 const cli_command command_entropy = {
     .name = "entropy",
@@ -179,9 +182,12 @@ const cli_command command_entropy = {
         "S of perfect recovery without noise is infinite, null in JSON.\n"
         "information_threshold and algorithmic_threshold (below the table, and in the data): the two\n"
         "values of the list between which something can first be known, and first be found by message\n"
-        "passing.\n",
+        "passing.\n"
+        "--phases needs no list: one row for each hard phase, from the information-theoretic threshold to\n"
+        "the step (kind as in stair threshold) where message passing jumps; never where it does not.\n",
     .examples = "stair entropy attention:layers=2,skip=1 --alpha 0.3,0.6,0.9\n"
-                "stair entropy attention:layers=2 --alpha 0.1:0.3:0.05\n",
+                "stair entropy attention:layers=2 --alpha 0.1:0.3:0.05\n"
+                "stair entropy square --phases\n",
     .options = names,
     .tables = tables,
     .most_words = 1,

@@ -49,18 +49,23 @@ static stair_status text_row(cli_report *report, const char *kind, const char *n
         report, (cli_cell[]){{.text = kind}, {.text = name}, {.text = NULL}, {.text = NULL}, {.text = text}});
 }
 
-static stair_status describe(cli_request *request, cli_report *report)
+static stair_status write_sizes(cli_report *report, stair_model_info info)
 {
-    stair_model_info info = stair_model_describe(request->model);
-    const char *spec = stair_model_spec(request->model);
-    int number = spec_model(spec);
-    char text[SPEC_MOST];
-    STAIR_TRY(text_row(report, "formula", info.name, stair_model_formula(number)));
     STAIR_TRY(size_row(report, "L", info.layers, "layers"));
     STAIR_TRY(size_row(report, "M", info.tokens, "tokens"));
     STAIR_TRY(size_row(report, "P", info.indices, "indices, rows of Z"));
-    STAIR_TRY(size_row(report, "K", info.label_size,
-                       info.label_is_log ? "numbers in a label, carried as log y" : "numbers in a label"));
+    return size_row(report, "K", info.label_size,
+                    info.label_is_log ? "numbers in a label, carried as log y" : "numbers in a label");
+}
+
+/* Without a model, which would need a file, there are no sizes and no values. */
+static stair_status describe(cli_request *request, int number, cli_report *report)
+{
+    const char *spec = request->model ? stair_model_spec(request->model) : "";
+    const char *name = stair_model_name(number);
+    char text[SPEC_MOST];
+    STAIR_TRY(text_row(report, "formula", name, stair_model_formula(number)));
+    if (request->model) STAIR_TRY(write_sizes(report, stair_model_describe(request->model)));
     const stair_model_key *key;
     for (int k = 0; (key = stair_model_keys(number, k)); k++) {
         bool there = spec_value(spec, key->key, text);
@@ -71,15 +76,17 @@ static stair_status describe(cli_request *request, cli_report *report)
                                                   {.text = key->text}}));
     }
     snprintf(text, sizeof text, "stair threshold %s", stair_model_example(number));
-    return text_row(report, "example", info.name, text);
+    return text_row(report, "example", name, text);
 }
 
-/* The word, or the example of a model whose first key has no default. */
+/* The word, or the example of a model whose first key has no default; NULL where that is a file, for code is
+ * loaded only when its path is given. */
 static const char *described(const char *word)
 {
     int number = spec_model(word);
-    bool bare = number >= 0 && !strchr(word, ':') && stair_model_keys(number, 0) &&
-                !stair_model_keys(number, 0)->value;
+    const stair_model_key *key = number >= 0 ? stair_model_keys(number, 0) : NULL;
+    bool bare = key && !key->value && !strchr(word, ':');
+    if (bare && strstr(key->text, ".so")) return NULL;
     return bare ? stair_model_example(number) : word;
 }
 
@@ -90,9 +97,11 @@ static stair_status run(cli_request *request)
         STAIR_TRY(report_open(request, list_columns, LISTED, &report));
         return report_close(&report, list(report));
     }
-    STAIR_TRY(stair_model_create(request->context, described(request->parse.words[0]), &request->model));
+    const char *word = request->parse.words[0], *spec = described(word);
+    if (spec) STAIR_TRY(stair_model_create(request->context, spec, &request->model));
     STAIR_TRY(report_open(request, describe_columns, DESCRIBED, &report));
-    return report_close(&report, describe(request, report));
+    int number = spec_model(spec ? stair_model_spec(request->model) : word);
+    return report_close(&report, describe(request, number, report));
 }
 
 static const char *const names[] = {"json", "csv", "out", "force", "help", NULL};

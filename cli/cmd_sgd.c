@@ -40,19 +40,23 @@ static stair_status write_run(cli_report *report, double alpha, int layers, cons
         if (isfinite(run->settled[l]))
             report_note(report, "seed %llu: layer %d learned at epoch %.3g\n", (unsigned long long)run->seed,
                         l + 1, run->settled[l]);
-    if (run->diverged) report_note(report, "seed %llu: diverged\n", (unsigned long long)run->seed);
+    if (run->diverged)
+        report_note(report, "seed %llu: diverged at epoch %.3g\n", (unsigned long long)run->seed,
+                    run->count ? run->history[run->count - 1].epoch : 0);
     return STAIR_OK;
 }
 
-static stair_status descend(cli_request *request, cli_report *report, double alpha, int layers)
+static stair_status descend(cli_request *request, cli_report *report, double alpha, int layers, int *diverged)
 {
     stair_sgd_options how = request->options.sgd;
     stair_sgd_result *result;
     how.alpha = alpha;
     STAIR_TRY(stair_sgd(request->context, request->model, &how, &result));
     stair_status status = STAIR_OK;
-    for (int k = 0; k < result->runs && status == STAIR_OK; k++)
+    for (int k = 0; k < result->runs && status == STAIR_OK; k++) {
         status = write_run(report, alpha, layers, &result->run[k]);
+        *diverged += result->run[k].diverged;
+    }
     stair_sgd_result_destroy(&result);
     return status;
 }
@@ -64,6 +68,7 @@ static stair_status run(cli_request *request)
     stair_sgd_options how = o->sgd;
     int layers = stair_model_describe(request->model).row_layers;
     size_t count = o->alpha.count ? o->alpha.count : 1;
+    int diverged = 0;
     const double *alphas = o->alpha.count ? o->alpha.values : &how.alpha;
     STAIR_TRY(stair_sgd_check(request->context, &how));
     if (count > 1 && how.checkpoint)
@@ -77,11 +82,15 @@ static stair_status run(cli_request *request)
     stair_status status = STAIR_OK;
     for (size_t i = 0; i < count && status == STAIR_OK; i++) {
         progress_stage(&progress, (double)i, 1, (double)count);
-        status = descend(request, report, alphas[i], layers);
+        status = descend(request, report, alphas[i], layers, &diverged);
     }
     progress_finish(&progress);
     status = report_close(&report, status);
     if (status == STAIR_OK && how.checkpoint) stair_checkpoint_remove(how.checkpoint, how.seeds);
+    if (status == STAIR_OK && diverged)
+        return stair_fail(request->context, STAIR_NOT_CONVERGED,
+                          "%d of %zu runs diverged: steps are too long for this model; try --rate %.2g",
+                          diverged, count * (size_t)how.seeds, how.rate / 10);
     return status;
 }
 
@@ -118,7 +127,9 @@ const cli_command command_sgd = {
         "the epoch from which it stays above --settle.  --decay torch takes rate*decay off the weights\n"
         "at each step, --decay paper takes decay off.  With --out FILE the state is kept in FILE.state.*\n"
         "until the results are written; --resume goes on from there.  Descent amplifies rounding: on\n"
-        "another instruction set (STAIR_ISA) a run takes another, equally likely trajectory.\n",
+        "another instruction set (STAIR_ISA) a run takes another, equally likely trajectory.  Exit 3 where "
+        "a\n"
+        "run diverged: the default rate is for labels of attention, which are at most 1.\n",
     .examples = "stair sgd attention:layers=2,tokens=2,skip=1\n"
                 "stair sgd attention:layers=3 --dim 200 --alpha 30 --epochs 300 --seeds 4 --csv\n",
     .options = names,

@@ -103,7 +103,7 @@ static bool sound(const staircase_row *row)
         int kind;
         memcpy(&jump, &step->jump, 1);
         memcpy(&kind, &step->kind, sizeof kind);
-        if (jump > 1 || (kind != STAIR_STEP_WEAK && kind != STAIR_STEP_PERFECT) || step->learn_count < 0 ||
+        if (jump > 1 || kind < STAIR_STEP_WEAK || kind > STAIR_STEP_SPINODAL || step->learn_count < 0 ||
             step->learn_count > STAIR_MOST_LEARNS)
             return false;
     }
@@ -197,6 +197,7 @@ const cli_command command_threshold = {
         "alpha is samples per dimension, each with its error.  A weak step is where alpha times the\n"
         "leading eigenvalue of the weak-recovery operator passes 1 on the branch already learned;\n"
         "`direction` is the diagonal of its eigenvector, `overlap` that of Q where the step begins.\n"
+        "A spinodal is where the overlap jumps though nothing loses its stability.\n"
         "Exit 3 where a step has a larger relative error than --precision; it is printed all the same.\n"
         "--set skip=0.5,1,2 makes a grid; with --out finished points are kept in FILE.state and --resume\n"
         "goes on from there.\n",

@@ -54,6 +54,7 @@ typedef struct {
     const char *from; /* evolve */
     int steps;        /* threshold */
     int degree;       /* exponents */
+    bool phases;      /* entropy */
     option_texts set;
     const char *checkpoint; /* of a grid */
     bool resume;

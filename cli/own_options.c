@@ -26,6 +26,8 @@ const cli_option own_options[] = {
             .choices = starting_points}},
     {.is = {OWN("steps", INT, steps), .value = "K", .text = "stop after K weak-recovery steps, 0 for all",
             .low = 0, .high = 1000}},
+    {.is = {OWN("phases", FLAG, phases),
+            .text = "find hard phases: where they begin by information, and end for message passing"}},
     {.is = {OWN("degree", INT, degree), .value = "N",
             .text = "degree of Hermite polynomials that are looked at", .low = 1, .high = 8}},
     {.is = {OWN("checkpoint", PATH, checkpoint), .value = "FILE",

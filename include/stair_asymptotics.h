@@ -66,7 +66,8 @@ stair_status stair_entropy_at(stair_context *context, const stair_model *model,
 
 /* ---- the staircase ---------------------------------------------------------------------------------- */
 
-typedef enum { STAIR_STEP_WEAK, STAIR_STEP_PERFECT } stair_step_kind;
+/* Spinodal: the overlap jumps because its branch of fixed points ends, and nothing loses its stability. */
+typedef enum { STAIR_STEP_WEAK, STAIR_STEP_PERFECT, STAIR_STEP_SPINODAL } stair_step_kind;
 const char *stair_step_kind_name(stair_step_kind kind);
 
 #define STAIR_MOST_LEARNS 24
@@ -81,7 +82,7 @@ typedef struct {
     double direction[STAIR_MOST_LEARNS];  /* diagonal of the leading eigenvector, (P), trace 1 */
 } stair_step;
 
-/* The staircase: at most `steps` weak-recovery steps, then perfect recovery. */
+/* The staircase: at most `steps` weak-recovery steps, jumps between them, then perfect recovery. */
 stair_status stair_threshold(stair_context *context, const stair_model *model,
                              const stair_asymptotics_options *options, int steps, int capacity,
                              stair_step *list, int *count);
@@ -187,6 +188,19 @@ double stair_phase_worst(int indices, const stair_phase *phase);
  * the list does not show it. */
 void stair_phase_thresholds(int indices, size_t count, const stair_phase *phases, double information[2],
                             double algorithmic[2]);
+
+/* A hard phase: between alphas where more can be known, and where message passing finds it. */
+typedef struct {
+    double information, information_error; /* the information-theoretic threshold: another fixed point has the
+                                              larger entropy above */
+    double algorithmic, algorithmic_error; /* where the overlap of message passing jumps; infinite: never */
+    stair_step_kind kind;                  /* of that step */
+} stair_hard_phase;
+/* All hard phases of a model, found from its staircase; at most `capacity`.  STAIR_NOT_CONVERGED, with those
+ * that were found, where the staircase could not be followed to its end. */
+stair_status stair_hard_phases(stair_context *context, const stair_model *model,
+                               const stair_asymptotics_options *options, int capacity, stair_hard_phase *list,
+                               int *count);
 
 /* ---- the staircase as a curve: what a figure of it shows ------------------------------------------- */
 

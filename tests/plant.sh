@@ -76,6 +76,7 @@ hidden='test_asymptotics_threshold hidden*'
 
 checkpoint=cli:test_checkpoint
 hostile=cli:test_hostile
+plugin=cli:test_plugin
 
 # The tests must pass where nothing is planted, or their failures say nothing.
 baseline="$closed; $norm; $general; $negative; $model; $skip4; test_lanes_v2; $gamp; $mapped; $rules; $pair"
@@ -174,6 +175,17 @@ plant 'zero is no sign of what only jumps'        src/model/expr_interval.c 's|x
 plant 'panels that are kept leave nothing open'   src/channel/lines_outer.c 's|s->open += away;|s->open += 0 * away;|' test_model_expr
 plant 'roots of a line without their slope'       src/channel/lines_levels.c 's|log(slope \* sd)|log(sd)|' test_model_expr
 plant 'a sphere without its variance'             src/model/zoo/norm2.c 's|.along = less \* (1 + ratio)|.along = less * ratio|' test_model_expr
+plant_long 'a plug-in that others may write to'    src/plugin/file.c 's/S_IWGRP | S_IWOTH/S_ISVTX/' $plugin
+plant_long 'a library cut off'                     src/plugin/file.c 's|size - segment.p_offset < segment.p_filesz|size < segment.p_filesz|' $plugin
+plant_long 'a plug-in of another version'          src/plugin/plugin.c 's|table->version != STAIR_PLUGIN_VERSION|table->version == 0|' $plugin
+plant_long 'a function that need not repeat'       src/plugin/plugin.c 's|repeats = !memcmp|repeats = 1 \|\| !memcmp|' $plugin
+plant_long 'outputs beside y'                      src/plugin/plugin.c 's|room\[k\] != -1234.5 - k|room[k] == 0.25|' $plugin
+plant_long 'identities that are not looked at'     src/plugin/plugin.c 's|return check_identities(context, path, model);|return STAIR_OK;|' $plugin
+plant_long 'a sign of what is not defined'         src/model/expr_program.c 's|-1 : a + 0.0;|-1 : 0;|' test_model_expr
+plant_long 'a fold that is passed in silence'      src/asymptotics/staircase.c 's|if (was \&\& !s->jumping \&\& !(now.height > 0)) STAIR_TRY|if (0) STAIR_TRY|' 'test_zoo a_fold*'
+plant_long 'a spinodal at the landing of its jump' src/asymptotics/staircase.c 's|double middle = log(s->top.v), doubt|double middle = log(s->top.v) - 2, doubt|' 'test_zoo a_fold*'
+plant_long 'information when it is sure'           src/asymptotics/hard.c 's|next.gain > 0 ?|next.hard ?|' 'test_zoo a_parity*'
+plant_long 'information that is as late as message passing' src/asymptotics/hard.c 's|out->information = limit.alpha;|out->information = out->algorithmic;|' 'test_zoo phase_retrieval*'
 plant 'leaps counted in what is known, too'       src/asymptotics/exponents.c 's|if (!(known >> (c / s->m) & 1)) degree|if (!(known >> (c / s->m) \& 1) \|\| 1) degree|' test_exponents
 plant_long 'strengths that noise adds to'              src/asymptotics/exponents.c 's|(2 \* r + 1) \* s->terms|(2 * r) * s->terms|' test_exponents
 plant 'a rotation sampled alike for all labels'   src/channel/sampling.c 's|M_SQRT1_2) + shift;|M_SQRT1_2) + 0 * shift;|' 'test_channel_rules halves_are_independent'

@@ -40,7 +40,8 @@ def errors_of(c):
 @record
 class Step(Record):
     """One step of the staircase: at alpha +- error, `learns` (layers, or indices; from 1) begin to be learned
-    ("weak"), or everything is known ("perfect").  overlap: the diagonal of Q there; direction: that of the leading
+    ("weak"), everything is known ("perfect"), or the overlap jumps though nothing is unstable ("spinodal").
+    overlap: the diagonal of Q there; direction: that of the leading
     eigenvector; jump: the overlap jumps."""
 
     kind: str

@@ -2,7 +2,8 @@
  *
  * From Q = 0 on, each branch of fixed points is walked by the mean v of 1 - Q on what is learned; alpha(v)
  * comes with it.  Where alpha(v) falls again the branch folds: the overlap jumps, at the largest alpha so
- * far, to where the branch regains that alpha.  A step is where alpha times the leading eigenvalue of F on
+ * far, to where the branch regains that alpha.  That is a weak step where something is unstable there, and a
+ * spinodal where nothing is.  A step is where alpha times the leading eigenvalue of F on
  * the unlearned rest passes 1; the walk uses the coarse rule, the crossing is then solved with the full one.
  * When everything is learned the last branch is followed to v -> 0: perfect recovery is where Q = 1 becomes
  * stable (perfect.c) unless alpha(v) was larger before. */
@@ -401,6 +402,25 @@ static stair_status land(staircase *s)
     return STAIR_OK;
 }
 
+/* A jump lands where nothing is unstable: a step of its own, of all that is learned, and the branch goes on.
+ */
+static stair_status pass_spinodal(staircase *s, walk_point now)
+{
+    double error, q[STAIR_SQUARE];
+    stair_status status = refine_top(s, &error);
+    if (status == STAIR_NOT_CONVERGED) return STAIR_OK; /* it was noise */
+    STAIR_TRY(status);
+    stair_step *step = new_step(s, STAIR_STEP_SPINODAL);
+    if (step) {
+        stair_branch_overlap(s->b, q);
+        name_learned(s->b->model, q, step);
+        step->eigenvalue = step->eigenvalue_error = NAN;
+        begin_at_top(s, error, step);
+    }
+    s->top = now;
+    return STAIR_OK;
+}
+
 /* Walks until the next step, or to the end; `found` tells which. */
 static stair_status walk(staircase *s, double start, bool *found)
 {
@@ -416,7 +436,9 @@ static stair_status walk(staircase *s, double start, bool *found)
         bool was = s->jumping;
         double noise = fmax(tuning.slack, s->point->alpha_error / s->point->alpha);
         s->jumping = now.alpha < s->top.alpha * (1 - noise) || (was && now.alpha < s->top.alpha);
-        if (now.alpha > s->top.alpha) s->top = now;
+        if (was && !s->jumping && !(now.height > 0)) STAIR_TRY(pass_spinodal(s, now));
+        bool lands = was && !s->jumping && now.height > 0; /* the fold that is left behind is wanted still */
+        if (now.alpha > s->top.alpha && !lands) s->top = now;
         if (!s->jumping && now.height > 0) {
             *found = true;
             stair_status status = was ? land(s) : STAIR_NOT_CONVERGED;
@@ -512,6 +534,12 @@ static stair_status absorb_drift(staircase *s)
     return STAIR_OK;
 }
 
+/* Discrete labels of one row: a sum over them costs less than samples. */
+static bool cheap(const stair_model *model, const stair_structure *structure)
+{
+    return structure->rank == 0 && model->info.indices == 1;
+}
+
 static stair_status climb(staircase *s, int steps)
 {
     STAIR_TRY(first_step(s));
@@ -534,7 +562,7 @@ static stair_status climb(staircase *s, int steps)
         int before = *s->count;
         if (s->weak_known && (s->b->model->info.prenoise > 0 || s->b->model->info.output_noisy))
             return STAIR_OK; /* nothing is recovered perfectly */
-        if (!s->b->kernel)
+        if (!s->b->kernel && !cheap(s->b->model, s->b->structure))
             s->b->coarse.rule = &stair_average_samples; /* all that is asked is whether alpha falls */
         STAIR_TRY(walk(s, start, &found));
         if (!found && s->b->kernel) {

@@ -20,7 +20,8 @@ static const struct {
     double fall;       /* both shrink with this power of the error, where order six balances it */
     double slope;      /* the tolerances where the errors reported are negligible: of first derivatives */
     double second;     /* and of second ones */
-} tuning = {.omega_step = 4, .cov_step = 1, .fall = 1.0 / 7, .slope = 1e-6, .second = 1e-7};
+    double moved;      /* share of the distance to the limit of longer steps that a limit may be wrong by */
+} tuning = {.omega_step = 4, .cov_step = 1, .fall = 1.0 / 7, .slope = 1e-6, .second = 1e-7, .moved = 0.1};
 
 typedef struct {
     double value, uncertain; /* truncation and amplified errors */
@@ -35,11 +36,18 @@ static limit extrapolate_three(const double *r, double h, double error)
     return (limit){best, truncation + STAIR_ALLOWANCE * 1.65 * error / (h / 4)};
 }
 
+/* Where the first steps reach over a place at which a posterior goes from one mode to another, no order holds
+ * yet, and three steps may agree by chance: their limit and that of shorter ones then do not.  The distance
+ * of the two is what the first is wrong by, and a part of it the second. */
 static limit extrapolate(const double r[STAIR_LEVELS], double h, double error)
 {
-    limit best = extrapolate_three(r, h, error);
+    limit best = extrapolate_three(r, h, error), before = best;
     for (int from = 1; from + 3 <= STAIR_LEVELS; from++) {
         limit next = extrapolate_three(r + from, ldexp(h, -from), error);
+        double moved = fabs(next.value - before.value);
+        before = next;
+        next.uncertain += tuning.moved * moved;
+        best.uncertain += moved;
         if (next.uncertain < best.uncertain) best = next;
     }
     return best;

@@ -20,7 +20,7 @@
 #include "channel/rules.h"
 #include "model/formula.h"
 
-#define STAIR_LINES_CUTS   16 /* of one cell */
+#define STAIR_LINES_CUTS   48 /* of one cell */
 #define STAIR_LINES_PANEL  16 /* nodes of a panel of the noisy level */
 #define STAIR_LINES_SHIFTS 8  /* of the lattice, where three or more levels are outer ones */
 

@@ -8,8 +8,8 @@
 
 #include "channel/lines_levels.h"
 
-#define MOST_PLACES 40 /* of cuts and roots */
-#define GRID        16 /* panels of the prior */
+#define MOST_PLACES (STAIR_LINES_CUTS + 24) /* of cuts and roots */
+#define GRID        16                      /* panels of the prior */
 
 static const struct {
     int halvings;   /* of a panel */

@@ -106,5 +106,6 @@ const char *stair_stop_name(stair_stop stop)
 
 const char *stair_step_kind_name(stair_step_kind kind)
 {
-    return kind == STAIR_STEP_PERFECT ? "perfect" : "weak";
+    static const char *const names[] = {"weak", "perfect", "spinodal"};
+    return kind >= STAIR_STEP_WEAK && kind <= STAIR_STEP_SPINODAL ? names[kind] : NULL;
 }

@@ -27,7 +27,7 @@ static void one_step(const stair_step_of *s, int n, const double *a, const doubl
         EACH(-a[i]);
         return;
     case STAIR_OP_SIGN:
-        EACH((double)((a[i] > 0) - (a[i] < 0)));
+        EACH(a[i] > 0 ? 1 : a[i] < 0 ? -1 : a[i] + 0.0);
         return;
     case STAIR_OP_ABS:
         EACH(fabs(a[i]));
@@ -36,7 +36,7 @@ static void one_step(const stair_step_of *s, int n, const double *a, const doubl
         EACH(sqrt(a[i]));
         return;
     case STAIR_OP_RELU:
-        EACH(a[i] > 0 ? a[i] : 0);
+        EACH(a[i] < 0 ? 0 : a[i] + 0.0);
         return;
     case STAIR_OP_POWER:
         if (s->value == 2) {

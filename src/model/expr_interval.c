@@ -15,7 +15,8 @@ static const stair_range everything = {-INFINITY, INFINITY};
 static stair_range widened(double low, double high)
 {
     if (isnan(low) || isnan(high)) return everything;
-    return (stair_range){low - 4 * DBL_EPSILON * fabs(low), high + 4 * DBL_EPSILON * fabs(high)};
+    return (stair_range){isinf(low) ? low : low - 4 * DBL_EPSILON * fabs(low),
+                         isinf(high) ? high : high + 4 * DBL_EPSILON * fabs(high)};
 }
 
 static stair_range exactly(double x)
@@ -101,7 +102,16 @@ static stair_range cosine(stair_range a)
     double x = cos(a.low), y = cos(a.high), low = fmin(x, y), high = fmax(x, y), slack = 1e-7;
     if (floor((a.high + slack) / (2 * M_PI)) > floor((a.low - slack) / (2 * M_PI))) high = 1;
     if (floor((a.high + slack - M_PI) / (2 * M_PI)) > floor((a.low - slack - M_PI) / (2 * M_PI))) low = -1;
-    return (stair_range){fmax(-1, low - 1e-15), fmin(1, high + 1e-15)};
+    double off = 2 * DBL_EPSILON * (2 + fabs(a.low) + fabs(a.high)); /* of the argument, which was rounded */
+    return (stair_range){fmax(-1, low - off), fmin(1, high + off)};
+}
+
+/* Next to zero it has its sign to the last digit: else sign(sin(x)) would jump in every neighbourhood of 0.
+ */
+static stair_range sine(stair_range a)
+{
+    if (a.low >= -1.5 && a.high <= 1.5) return widened(sin(a.low), sin(a.high));
+    return cosine((stair_range){a.low - M_PI_2, a.high - M_PI_2});
 }
 
 /* The part of a where a function is defined: x >= 0.  False: nowhere. */
@@ -183,10 +193,11 @@ static void of_one(const stair_step_of *s, const stair_bound *x, stair_bound *ou
                   x->slope, out);
         return;
     case STAIR_OP_LOG:
-        out->empty |= !not_negative(&a, out) || a.high == 0;
+        out->empty |= !not_negative(&a, out); /* log 0 is -infinity, and 0^z = exp(z log 0) a number */
         if (!out->empty) {
             bool pole = false;
-            chain(widened(a.low > 0 ? log(a.low) : -INFINITY, log(a.high)), inverse(a, &pole), x->slope, out);
+            chain(widened(a.low > 0 ? log(a.low) : -INFINITY, a.high > 0 ? log(a.high) : -INFINITY),
+                  inverse(a, &pole), x->slope, out);
         }
         return;
     case STAIR_OP_EXP:
@@ -199,7 +210,7 @@ static void of_one(const stair_step_of *s, const stair_bound *x, stair_bound *ou
         chain(widened(erf(a.low), erf(a.high)), bell(a, slope_of_erf), x->slope, out);
         return;
     case STAIR_OP_SIN:
-        chain(cosine((stair_range){a.low - M_PI_2, a.high - M_PI_2}), cosine(a), x->slope, out);
+        chain(sine(a), cosine(a), x->slope, out);
         return;
     case STAIR_OP_COS:
         chain(cosine(a), cosine((stair_range){a.low + M_PI_2, a.high + M_PI_2}), x->slope, out);

@@ -22,14 +22,15 @@ static const stair_model_key keys[] = {
     {NULL, NULL, NULL},
 };
 
-/* The echo of the model says how many tokens there are. */
-static stair_status name_tokens(stair_context *context, stair_model *model, const char *formula)
+/* The echo of the model says how many tokens and indices there are. */
+static stair_status name_sizes(stair_context *context, stair_model *model, const char *formula)
 {
-    const char *rest = strstr(model->spec + strlen(model->ops->name) + 1 + strlen(formula), ",indices=");
-    size_t size = strlen(model->spec) + 16;
+    const char *rest = strstr(model->spec + strlen(model->ops->name) + 1 + strlen(formula), ",noise=");
+    size_t size = strlen(model->spec) + 32;
     char *spec = malloc(size);
     if (!spec) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
-    snprintf(spec, size, "%s:%s,tokens=%d%s", model->ops->name, formula, model->info.tokens, rest);
+    snprintf(spec, size, "%s:%s,tokens=%d,indices=%d%s", model->ops->name, formula, model->info.tokens,
+             model->info.indices, rest);
     free(model->spec);
     model->spec = spec;
     return STAIR_OK;
@@ -45,9 +46,9 @@ static stair_status create(stair_context *context, stair_model *model, const cha
     if (status == STAIR_OK && model->info.tokens == 1 && look->tokens > 1) model->info.tokens = look->tokens;
     free(look);
     STAIR_TRY(status);
-    STAIR_TRY(name_tokens(context, model, values[0]));
     STAIR_TRY(stair_key_integer(context, "indices", values[2], 1, STAIR_MAX_INDICES, &rows));
-    return stair_formula_create(context, model, values[0], rows);
+    STAIR_TRY(stair_formula_create(context, model, values[0], rows));
+    return name_sizes(context, model, values[0]);
 }
 
 const stair_model_ops stair_expr_ops = {

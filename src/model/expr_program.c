@@ -19,6 +19,7 @@ static double power_of(double a, double exponent, bool whole)
     return exponent < 0 ? 1 / result : result;
 }
 
+/* What is not defined stays so: a sign of it is no label. */
 double stair_step_value(const stair_step_of *step, double a, double b)
 {
     switch (step->op) {
@@ -31,17 +32,17 @@ double stair_step_value(const stair_step_of *step, double a, double b)
     case STAIR_OP_DIV:
         return a / b;
     case STAIR_OP_MIN:
-        return b < a ? b : a;
+        return b < a || isnan(b) ? b : a;
     case STAIR_OP_MAX:
-        return b > a ? b : a;
+        return b > a || isnan(b) ? b : a;
     case STAIR_OP_LESS:
-        return a < b;
+        return a < b ? 1 : a >= b ? 0 : NAN;
     case STAIR_OP_NEG:
         return -a;
     case STAIR_OP_POWER:
         return power_of(a, step->value, step->whole);
     case STAIR_OP_SIGN:
-        return (a > 0) - (a < 0);
+        return a > 0 ? 1 : a < 0 ? -1 : a + 0.0; /* no -0, which would be a label of its own */
     case STAIR_OP_ABS:
         return fabs(a);
     case STAIR_OP_SQRT:
@@ -59,7 +60,7 @@ double stair_step_value(const stair_step_of *step, double a, double b)
     case STAIR_OP_COS:
         return cos(a);
     case STAIR_OP_RELU:
-        return a > 0 ? a : 0;
+        return a < 0 ? 0 : a + 0.0;
     case STAIR_OP_CONST:
     case STAIR_OP_CELL:
         break;
@@ -232,6 +233,7 @@ int stair_program_power(stair_program *p, int a, double exponent)
                           .value = exponent,
                           .whole = exponent == floor(exponent)};
     if (exponent == 1) return a;
+    if (exponent == 0) return stair_program_constant(p, 1);
     if (constant(p, a)) return stair_program_constant(p, stair_step_value(&step, p->step[a].value, 0));
     return place(p, step);
 }

@@ -14,7 +14,7 @@
 
 #include "core/rng.h"
 #include "model/keys.h"
-#include "model/model.h"
+#include "model/link.h"
 
 static const struct {
     int trials;  /* random Z at which g must be finite */
@@ -32,26 +32,15 @@ static const stair_model_key keys[] = {
     {NULL, NULL, NULL},
 };
 
-static stair_status create(stair_context *context, stair_model *model, const char *const *values)
-{
-    stair_model_info *info = &model->info;
-    STAIR_TRY(stair_key_integer(context, "indices", values[2], 1, STAIR_MAX_INDICES, &info->indices));
-    STAIR_TRY(stair_key_integer(context, "outputs", values[3], 1, STAIR_MAX_LABEL, &info->label_size));
-    info->layers = 1;
-    model->ranks[0] = info->indices;
-    model->state = calloc(1, sizeof(stair_link) + STAIR_MOST_VALUE);
-    return model->state ? STAIR_OK : stair_fail(context, STAIR_NO_MEMORY, "out of memory");
-}
-
-static void forward(const stair_model *model, const double *z, double *y, double *label)
+void stair_link_forward(const stair_model *model, const double *z, double *y, double *label)
 {
     const stair_link *link = model->state;
     link->function(link->user, z, y ? y : label);
     if (y && label) memcpy(label, y, sizeof(double) * (size_t)model->info.label_size);
 }
 
-static stair_status label_from_output(stair_context *context, const stair_model *model, const double *y,
-                                      double *label)
+stair_status stair_link_label(stair_context *context, const stair_model *model, const double *y,
+                              double *label)
 {
     memcpy(label, y, sizeof(double) * (size_t)model->info.label_size);
     return stair_label_check(context, model, label);
@@ -60,12 +49,12 @@ static stair_status label_from_output(stair_context *context, const stair_model 
 static double pulled(const stair_model *model, const double *z, const double *cotangent)
 {
     double y[STAIR_MAX_LABEL], sum = 0;
-    forward(model, z, y, NULL);
+    stair_link_forward(model, z, y, NULL);
     for (int k = 0; k < model->info.label_size; k++) sum += cotangent[k] * y[k];
     return sum;
 }
 
-static void gradient(const stair_model *model, const double *z, const double *cotangent, double *grad_z)
+void stair_link_gradient(const stair_model *model, const double *z, const double *cotangent, double *grad_z)
 {
     const stair_link *link = model->state;
     int cells = model->info.indices * model->info.tokens;
@@ -84,18 +73,6 @@ static void gradient(const stair_model *model, const double *z, const double *co
         moved[i] = z[i];
     }
 }
-
-static const stair_model_ops link_ops = {
-    .name = "link",
-    .summary = "a function of the caller's, with noise",
-    .formula = "y = g(Z) + sqrt(noise) xi",
-    .keys = keys,
-    .positional = true,
-    .create = create,
-    .forward = forward,
-    .label_from_output = label_from_output,
-    .gradient = gradient,
-};
 
 static stair_status check(stair_context *context, const stair_link *link)
 {
@@ -120,7 +97,7 @@ static stair_status try_function(stair_context *context, const stair_model *mode
     double z[STAIR_MAX_CELLS], y[STAIR_MAX_LABEL];
     for (int trial = 0; trial < tuning.trials; trial++) {
         stair_rng_normals(1, STAIR_RNG_POINTS, (uint64_t)trial, model->info.indices * model->info.tokens, z);
-        forward(model, z, y, NULL);
+        stair_link_forward(model, z, y, NULL);
         for (int k = 0; k < model->info.label_size; k++)
             if (!isfinite(y[k]))
                 return stair_fail(
@@ -131,6 +108,59 @@ static stair_status try_function(stair_context *context, const stair_model *mode
     return STAIR_OK;
 }
 
+static bool fits(int size, int most)
+{
+    return size >= 1 && size <= most;
+}
+
+static stair_status check_sizes(stair_context *context, const stair_link *link)
+{
+    if (fits(link->tokens, STAIR_MAX_TOKENS) && fits(link->indices, STAIR_MAX_INDICES) &&
+        fits(link->outputs, STAIR_MAX_LABEL))
+        return STAIR_OK;
+    return stair_fail(context, STAIR_BAD_INPUT,
+                      "link '%s': tokens=%d, indices=%d, outputs=%d: expected 1 to %d, 1 to %d and 1 to %d",
+                      link->name, link->tokens, link->indices, link->outputs, STAIR_MAX_TOKENS,
+                      STAIR_MAX_INDICES, STAIR_MAX_LABEL);
+}
+
+stair_status stair_link_adopt(stair_context *context, stair_model *model, const stair_link *link)
+{
+    stair_model_info *info = &model->info;
+    size_t length = strlen(link->name) + 1;
+    STAIR_TRY(check_sizes(context, link));
+    stair_link *kept = model->state = malloc(sizeof *kept + length);
+    if (!kept) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+    *kept = *link;
+    kept->name = info->name = memcpy(kept + 1, link->name, length);
+    info->layers = 1;
+    info->tokens = link->tokens;
+    info->indices = model->ranks[0] = link->indices;
+    info->label_size = link->outputs;
+    return try_function(context, model);
+}
+
+/* Sizes by their keys; the function follows when there is a model to keep it. */
+static stair_status create(stair_context *context, stair_model *model, const char *const *values)
+{
+    stair_model_info *info = &model->info;
+    STAIR_TRY(stair_key_integer(context, "indices", values[2], 1, STAIR_MAX_INDICES, &info->indices));
+    STAIR_TRY(stair_key_integer(context, "outputs", values[3], 1, STAIR_MAX_LABEL, &info->label_size));
+    info->layers = 1;
+    model->ranks[0] = info->indices;
+    return STAIR_OK;
+}
+
+static const stair_model_ops link_ops = {
+    .name = "link",
+    .summary = "a function of the caller's, with noise",
+    .formula = "y = g(Z) + sqrt(noise) xi",
+    .keys = keys,
+    .positional = true,
+    .create = create,
+    STAIR_LINK_OPS,
+};
+
 stair_status stair_model_from_link(stair_context *context, const stair_link *link, stair_model **model)
 {
     char items[STAIR_MOST_SPEC];
@@ -139,12 +169,7 @@ stair_status stair_model_from_link(stair_context *context, const stair_link *lin
     snprintf(items, sizeof items, "name=%s,tokens=%d,indices=%d,outputs=%d,noise=%.17g,prenoise=%.17g",
              link->name, link->tokens, link->indices, link->outputs, link->noise, link->prenoise);
     STAIR_TRY(stair_model_make(context, &link_ops, items, model));
-    stair_link *kept = (*model)->state;
-    char *name = (char *)(kept + 1);
-    *kept = *link;
-    kept->name = strcpy(name, link->name);
-    (*model)->info.name = name;
-    stair_status status = try_function(context, *model);
+    stair_status status = stair_link_adopt(context, *model, link);
     if (status != STAIR_OK) stair_model_destroy(model);
     return status;
 }

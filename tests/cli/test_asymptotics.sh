@@ -42,6 +42,16 @@ PY
 pass "entropy JSON"
 
 # The table has S itself with its error, not a norm over the starts.
+# hard phases: real phase retrieval from 1 to 1.128471 (MATH.md section 7)
+"$STAIR" entropy square --phases --precision 0.03 --json >phases.json || fail "hard phases" "$(cat phases.json)"
+$PYTHON - <<'PY' || fail "hard phases JSON" "$(cat phases.json)"
+import json
+(r,) = json.load(open("phases.json"))["results"]
+assert r["kind"] == "perfect" and abs(r["information"] - 1) <= 3 * r["information_error"] + 1e-9, r
+assert abs(r["algorithmic"] - 1.128471) <= 3 * r["algorithmic_error"] and r["algorithmic_error"] < 0.04, r
+PY
+pass "hard phases"
+refuse "hard phases at given alphas" "leave --alpha out" "$STAIR" entropy square --phases --alpha 1
 "$STAIR" entropy $MODEL --alpha 0.3 --precision 0.01 >entropy.txt || fail "entropy table"
 $PYTHON - <<'PY' || fail "entropy table" "$(cat entropy.txt)"
 import json

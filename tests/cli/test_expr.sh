@@ -11,6 +11,8 @@ json() { # EXPRESSION: of the document d and its first row r
     json "abs(r['alpha'] - 0.593751 / 2) < 1e-5" && pass 'tokens are echoed' || fail 'tokens are echoed' "$(cat a.json)"
 "$STAIR" threshold parity:indices=3 --steps 1 --json >a.json && json "r['alpha'] is None" &&
     pass 'never is null in JSON' || fail 'never is null in JSON' "$(cat a.json)"
+"$STAIR" models 'expr:z1^2-z3' --json >a.json && json "'indices=3' in open('a.json').read() or any(x['name'] == 'indices' and x['value'] == '3' for x in d['results'])" &&
+    pass 'indices are echoed' || fail 'indices are echoed' "$(cat a.json)"
 expect 'never in a table' 0 'weak  never' "$STAIR" threshold parity:indices=3 --steps 1
 expect 'formulas in --set' 0 'max.z1,0. +weak +0.00000000' \
     "$STAIR" threshold expr:z1 --set 'formula=z1^2,max(z1,0)' --steps 1

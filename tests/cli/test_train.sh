@@ -43,6 +43,8 @@ refuse "weights that are none" 'questions.label: not an NPZ' "$STAIR" train --we
 refuse "save where it cannot be" 'absent/w.npz' "$STAIR" train --data "$DATA" --vocab "$VOCAB" --save absent/w.npz
 refuse "save of several runs" 'one seed' "$STAIR" train --data "$DATA" --vocab "$VOCAB" --save w.npz --seeds 2
 refuse "decay that flips signs" 'weight-decay must be' "$STAIR" train --data "$DATA" --vocab "$VOCAB" --rate 1 --weight-decay 1
+expect "a run that diverges" 3 "diverged: steps are too long for this model; try --rate 1.5" \
+    "$STAIR" sgd square --dim 100 --epochs 5
 refuse "resume of nothing" 'resume needs' "$STAIR" sgd attention:layers=2 --resume
 refuse "negative alpha" 'alpha' "$STAIR" sgd attention:layers=2 --alpha=-1
 refuse "dim 0" 'dim' "$STAIR" sgd attention:layers=2 --dim 0

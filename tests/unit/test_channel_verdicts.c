@@ -80,6 +80,22 @@ static void sampled_derivatives_are_not_resolved(void **state)
     channel_case_close(&c);
 }
 
+/* y is 5 and omega near 0.5: within one deviation the posterior goes from one sign of z to the other, and the
+ * longest differences say nothing yet. */
+static void differences_over_two_modes_know_their_error(void **state)
+{
+    channel_case c = channel_case_open("square:noise=0.5", 1);
+    stair_diagnose_options o = stair_diagnose_defaults();
+    stair_identity rows[16];
+    int count;
+    (void)state;
+    assert_int_equal(stair_diagnose(c.context, c.model, &o, 16, rows, &count), STAIR_OK);
+    for (int i = 0; i < count; i++)
+        if (rows[i].verdict != STAIR_HOLDS)
+            fail_msg("%s: %.3g, allowed %.3g", rows[i].name, rows[i].violation, rows[i].tolerance);
+    channel_case_close(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -88,6 +104,7 @@ int main(void)
         cmocka_unit_test(fails_wherever_it_is_violated),
         cmocka_unit_test(infinite_errors_claim_nothing),
         cmocka_unit_test(sampled_derivatives_are_not_resolved),
+        cmocka_unit_test(differences_over_two_modes_know_their_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

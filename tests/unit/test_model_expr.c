@@ -56,6 +56,30 @@ static void formulas_mean_what_they_say(void **state)
     }
 }
 
+/* z2 = -1: no step makes a number of what has none, one by one or in blocks. */
+static void what_is_not_defined_stays_so(void **state)
+{
+    static const char *const texts[] = {
+        "sign(sqrt(z2))",   "relu(log(z2))", "min(z1,sqrt(z2))", "min(sqrt(z2),z1)",  "max(z1,sqrt(z2))",
+        "max(sqrt(z2),z1)", "sqrt(z2)<z1",   "abs(sqrt(z2))",    "sign(sign(z2)^z1)", "z1>log(z2)"};
+    double z[STAIR_FORMULA_CELLS * STAIR_BLOCK], value[STAIR_MOST_NODES * STAIR_BLOCK];
+    (void)state;
+    for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) {
+        stair_program p = parse(texts[k]);
+        if (!isnan(value_of(texts[k], 0.5, -1))) fail_msg("%s is a number", texts[k]);
+        for (int c = 0; c < p.cells; c++) z[c * STAIR_BLOCK] = p.row[c] == 0 ? 0.5 : -1;
+        stair_program_block(&p, 1, z, value);
+        assert_true(isnan(value[p.output[0] * STAIR_BLOCK]));
+    }
+    assert_close(value_of("z1+z2^0", 0.5, -1), 1.5, 0);
+    stair_program p = parse("relu(z1)^-z1"); /* 0^0.9, which its bounds have to hold */
+    stair_line line;
+    stair_line_set(&line, &p, 0, 0);
+    stair_line_fix(&line, (double[STAIR_FORMULA_CELLS]){0});
+    stair_bound bound = stair_line_bound(&line, -1.15, -0.65);
+    assert_true(!bound.empty && bound.value.low <= 0 && bound.value.high >= 0);
+}
+
 static void errors_point_at_the_column(void **state)
 {
     static const struct {
@@ -218,6 +242,12 @@ static void signs_of_products_are_boxes(void **state)
         assert_close(cut[0], 0, 1e-300);
     }
     assert_false(stair_program_boxed(&q, 0));
+    stair_program wave = parse("sign(sin(2*z1))"); /* bounds next to zero have its sign */
+    double end[16], value[16];
+    stair_line line;
+    stair_line_set(&line, &wave, 0, 0);
+    stair_line_fix(&line, (double[STAIR_FORMULA_CELLS]){0});
+    assert_int_equal(stair_line_pieces(&line, -4, 4, 0, NULL, 15, end, value), 6);
     assert_int_equal(stair_program_cuts(&r, 0, -9, 9, 8, cut), 3);
     assert_close(cut[0], -0.5, 1e-15);
     assert_close(cut[2], 0.5, 1e-15);
@@ -371,19 +401,13 @@ static int close_context(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(formulas_mean_what_they_say),
-        cmocka_unit_test(errors_point_at_the_column),
-        cmocka_unit_test(hostile_formulas_are_refused),
-        cmocka_unit_test(gradients_are_derivatives),
-        cmocka_unit_test(bounds_hold_everything),
-        cmocka_unit_test(no_root_is_missed),
-        cmocka_unit_test(signs_of_products_are_boxes),
-        cmocka_unit_test(truncated_normals),
-        cmocka_unit_test(posteriors_agree_with_other_rules),
-        cmocka_unit_test(a_sphere_in_closed_form),
-        cmocka_unit_test(ties_are_labels),
-        cmocka_unit_test(errors_of_panels_are_honest),
-        cmocka_unit_test(what_cannot_be_solved_is_refused),
+        cmocka_unit_test(formulas_mean_what_they_say), cmocka_unit_test(what_is_not_defined_stays_so),
+        cmocka_unit_test(errors_point_at_the_column),  cmocka_unit_test(hostile_formulas_are_refused),
+        cmocka_unit_test(gradients_are_derivatives),   cmocka_unit_test(bounds_hold_everything),
+        cmocka_unit_test(no_root_is_missed),           cmocka_unit_test(signs_of_products_are_boxes),
+        cmocka_unit_test(truncated_normals),           cmocka_unit_test(posteriors_agree_with_other_rules),
+        cmocka_unit_test(a_sphere_in_closed_form),     cmocka_unit_test(ties_are_labels),
+        cmocka_unit_test(errors_of_panels_are_honest), cmocka_unit_test(what_cannot_be_solved_is_refused),
     };
     return cmocka_run_group_tests(tests, open_context, close_context);
 }

@@ -21,11 +21,17 @@ static bool has_key(int model, const char *key)
     return false;
 }
 
+/* Code of others is tested where it is built: tests/cli/test_plugin.sh. */
+static bool needs_file(int model)
+{
+    return !strcmp(stair_model_keys(model, 0)->text, "FILE.so");
+}
+
 /* Runs `check` on the model with its defaults and with every variation it has a key for. */
 static void each_spec(void (*check)(channel_case *))
 {
     for (int i = 0; stair_model_name(i); i++)
-        for (int v = -1; v < VARIATIONS; v++) {
+        for (int v = needs_file(i) ? VARIATIONS : -1; v < VARIATIONS; v++) {
             char spec[128];
             if (v >= 0 && !has_key(i, variations[v].key)) continue;
             /* a first key without a default is positional: the example has it */
@@ -66,6 +72,7 @@ static void examples_can_be_made(void **state)
     assert_null(stair_model_example(1000));
     for (int i = 0; stair_model_name(i); i++) {
         assert_non_null(stair_model_example(i));
+        if (needs_file(i)) continue;
         channel_case c = channel_case_open(stair_model_example(i), 1);
         assert_string_equal(c.info.name, stair_model_name(i));
         channel_case_close(&c);

@@ -5,20 +5,23 @@
 #include <math.h>
 #include <string.h>
 
+#define MOST 8
+
 static stair_context *context;
 
-static stair_step first_step(const char *spec)
+/* The steps of a model, at most `steps` weak ones, or all. */
+static int steps_of(const char *spec, double precision, int steps, stair_step *list)
 {
     stair_model *model;
-    stair_step list[8];
     int count = 0;
     stair_asymptotics_options o = stair_asymptotics_defaults();
+    if (precision > 0) o.precision = precision;
     if (stair_model_create(context, spec, &model) != STAIR_OK ||
-        stair_threshold(context, model, &o, 1, 8, list, &count) != STAIR_OK)
+        stair_threshold(context, model, &o, steps, MOST, list, &count) != STAIR_OK)
         fail_msg("%s: %s", spec, stair_context_message(context));
-    assert_true(count >= 1);
     stair_model_destroy(&model);
-    return list[0];
+    assert_true(count >= 1);
+    return count;
 }
 
 /* square, abs: 1/2; product 0.593751; parity pi^2/4, of three never; the label tells: 0; norm2: 1 by symmetry
@@ -43,7 +46,9 @@ static void first_steps(void **state)
                  {"soft-committee", 0, 0}};
     (void)state;
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
-        stair_step step = first_step(cases[k].spec);
+        stair_step list[MOST];
+        steps_of(cases[k].spec, 0, 1, list);
+        stair_step step = list[0];
         if (isinf(cases[k].alpha))
             assert_true(isinf(step.alpha));
         else
@@ -75,64 +80,144 @@ static void overlaps(void **state)
 /* z1 by its square, then sign(z2 z3) given z1: pi^2/4. */
 static void staircase_has_two_steps(void **state)
 {
-    stair_model *model;
-    stair_step list[8];
-    int count;
-    stair_asymptotics_options o = stair_asymptotics_defaults();
+    stair_step list[MOST];
     (void)state;
-    assert_int_equal(stair_model_create(context, "staircase", &model), STAIR_OK);
-    assert_int_equal(stair_threshold(context, model, &o, 0, 8, list, &count), STAIR_OK);
-    assert_int_equal(count, 2);
+    assert_int_equal(steps_of("staircase", 0, 0, list), 2);
     assert_int_equal(list[0].learn_count, 1);
     assert_int_equal(list[1].learn_count, 2);
     assert_close(list[1].alpha, 2.4674011, 3 * list[1].error);
     assert_true(list[1].error < 1e-3);
-    stair_model_destroy(&model);
 }
 
 /* Labels are flat half of the time: two samples for each equation. */
 static void relu_needs_twice_the_samples(void **state)
 {
-    stair_model *model;
-    stair_step list[8];
-    int count;
-    stair_asymptotics_options o = stair_asymptotics_defaults();
+    stair_step list[MOST];
     (void)state;
-    assert_int_equal(stair_model_create(context, "relu", &model), STAIR_OK);
-    assert_int_equal(stair_threshold(context, model, &o, 0, 8, list, &count), STAIR_OK);
+    int count = steps_of("relu", 0, 0, list);
     assert_int_equal(list[count - 1].kind, STAIR_STEP_PERFECT);
     assert_close(list[count - 1].alpha, 2, 1e-2);
-    stair_model_destroy(&model);
 }
 
-/* Two indices are phase retrieval of complex signals: weak recovery at 1, perfect recovery with a jump at
- * 2.027, in samples per complex dimension (Maillard, Loureiro, Krzakala and Zdeborova, arXiv:2006.05228). */
+/* tests/reference/zoo_by_quadrature.py. */
+static void a_committee_of_two_specialises(void **state)
+{
+    stair_step list[MOST];
+    (void)state;
+    assert_true(steps_of("committee:indices=2", 0, 2, list) >= 2);
+    assert_int_equal(list[1].kind, STAIR_STEP_WEAK);
+    assert_close(list[1].alpha, 2.052382428, 3 * list[1].error);
+    assert_true(list[1].error < 3e-3);
+}
+
+/* Two indices are phase retrieval of complex signals: weak recovery at 1; perfect recovery with a jump, its
+ * place from tests/reference/zoo_by_quadrature.py. */
 static void norm_of_two_is_complex_phase_retrieval(void **state)
 {
-    stair_model *model;
-    stair_step list[8];
-    int count;
-    stair_asymptotics_options o = stair_asymptotics_defaults();
+    stair_step list[MOST];
     (void)state;
-    assert_int_equal(stair_model_create(context, "norm2", &model), STAIR_OK);
-    assert_int_equal(stair_threshold(context, model, &o, 0, 8, list, &count), STAIR_OK);
-    assert_int_equal(count, 2);
+    assert_int_equal(steps_of("norm2", 0, 0, list), 2);
     assert_close(list[0].alpha, 1, 1e-6);
     assert_int_equal(list[1].kind, STAIR_STEP_PERFECT);
     assert_true(list[1].jump);
-    assert_close(list[1].alpha, 2.027, 2e-3);
-    stair_model_destroy(&model);
+    assert_close(list[1].alpha, 2.026705, 3 * list[1].error);
+    assert_true(list[1].error < 3e-3);
 }
 
-int main(void)
+/* The sign is learned at once; the fine structure only where the branch ends, since its labels are discrete
+ * and nothing loses its stability.  The largest alpha(q) of q/(1-q) = alpha E g^2 before it folds, by
+ * quadrature over the four labels without the program, is 2.345471 near q = 0.893. */
+static void a_fold_without_instability_is_a_spinodal(void **state)
+{
+    stair_step list[MOST];
+    (void)state;
+    int count = steps_of("expr:sign(z1)+2*sign(sin(6*max(-4,min(4,z1))))", 1e-2, 0, list), found = 0;
+    assert_int_equal(list[0].kind, STAIR_STEP_WEAK);
+    assert_true(list[0].alpha == 0 && !list[0].jump);
+    for (int k = 1; k < count; k++) {
+        if (list[k].kind != STAIR_STEP_SPINODAL) continue;
+        found++;
+        assert_true(list[k].jump);
+        assert_close(list[k].alpha, 2.345471, 3 * list[k].error);
+        assert_true(list[k].error < 0.05 && isnan(list[k].eigenvalue));
+        assert_close(list[k].overlap[0], 0.893, 3 * list[k].overlap_error[0]);
+    }
+    assert_int_equal(found, 1);
+}
+
+/* Between what can be known and what message passing finds: perfect recovery of real and of complex signals
+ * is possible from 1 and 2 on (Maillard, Loureiro, Krzakala and Zdeborova, arXiv:2006.05228). */
+static void phase_retrieval_has_hard_phases(void **state)
+{
+    static const struct {
+        const char *spec;
+        double information, algorithmic;
+    } cases[] = {{"square", 1, 1.128471}, {"abs", 1, 1.128471}, {"norm2", 2, 2.026705}};
+    stair_asymptotics_options o = stair_asymptotics_defaults();
+    (void)state;
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        stair_hard_phase list[4];
+        stair_model *model;
+        int count;
+        assert_int_equal(stair_model_create(context, cases[k].spec, &model), STAIR_OK);
+        assert_int_equal(stair_hard_phases(context, model, &o, 4, list, &count), STAIR_OK);
+        stair_model_destroy(&model);
+        assert_int_equal(count, 1);
+        assert_int_equal(list[0].kind, STAIR_STEP_PERFECT);
+        assert_close(list[0].information, cases[k].information, 3 * list[0].information_error + 1e-9);
+        assert_close(list[0].algorithmic, cases[k].algorithmic, 3 * list[0].algorithmic_error);
+        assert_true(list[0].information_error < 0.02 && list[0].algorithmic_error < 0.01);
+    }
+}
+
+/* Never learned by message passing (Troiani et al., arXiv:2405.15480); by information from where the
+ * entropies of no knowledge and of much are equal: tests/reference/zoo_by_quadrature.py. */
+static void a_parity_of_three_is_hard(void **state)
+{
+    stair_asymptotics_options o = stair_asymptotics_defaults();
+    stair_hard_phase list[4];
+    stair_model *model;
+    int count;
+    (void)state;
+    o.precision = 3e-2;
+    assert_int_equal(stair_model_create(context, "parity:indices=3", &model), STAIR_OK);
+    assert_int_equal(stair_hard_phases(context, model, &o, 4, list, &count), STAIR_OK);
+    stair_model_destroy(&model);
+    assert_int_equal(count, 1);
+    assert_true(isinf(list[0].algorithmic));
+    assert_close(list[0].information, 9.567059, 3 * list[0].information_error);
+    assert_true(list[0].information_error < 0.3);
+}
+
+/* What is learned without a jump has none. */
+static void no_hard_phase(void **state)
+{
+    stair_asymptotics_options o = stair_asymptotics_defaults();
+    stair_hard_phase list[4];
+    stair_model *model;
+    int count;
+    (void)state;
+    assert_int_equal(stair_model_create(context, "relu", &model), STAIR_OK);
+    assert_int_equal(stair_hard_phases(context, model, &o, 4, list, &count), STAIR_OK);
+    stair_model_destroy(&model);
+    assert_int_equal(count, 0);
+}
+
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(first_steps),
         cmocka_unit_test(overlaps),
         cmocka_unit_test(staircase_has_two_steps),
         cmocka_unit_test(relu_needs_twice_the_samples),
+        cmocka_unit_test(a_committee_of_two_specialises),
         cmocka_unit_test(norm_of_two_is_complex_phase_retrieval),
+        cmocka_unit_test(a_fold_without_instability_is_a_spinodal),
+        cmocka_unit_test(phase_retrieval_has_hard_phases),
+        cmocka_unit_test(a_parity_of_three_is_hard),
+        cmocka_unit_test(no_hard_phase),
     };
+    if (argc > 1) cmocka_set_test_filter(argv[1]);
     if (stair_context_create(&context) != STAIR_OK) return 1;
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     stair_context_destroy(&context);

@@ -1,9 +1,10 @@
 /* One index, a formula for every token: y_m = g(Z_m).
  *
- *   abs     |z|                phase retrieval by amplitudes
- *   sign    sign(z)            the perceptron: Gyorgyi, Phys. Rev. A 41, 7097 (1990); Barbier et al., PNAS
- * 116 (2019) linear  z                  Gaussian linear regression relu    max(z, 0) door    sign(|z| - k)
- * the symmetric door: Barbier et al., PNAS 116 (2019)
+ *   abs     |z|            phase retrieval by amplitudes
+ *   sign    sign(z)        the perceptron: Barbier et al., PNAS 116 (2019)
+ *   linear  z              Gaussian linear regression
+ *   relu    max(z, 0)
+ *   door    sign(|z| - k)  the symmetric door: Barbier et al., PNAS 116 (2019)
  */
 #include <stdio.h>
 
