@@ -11,8 +11,9 @@ static const struct {
     double least_spread; /* of a control, relative to the terms it is the difference of: less is rounding,
                             also of slopes */
     double noise;        /* times that of the posteriors: what a combination has to vary by, relative */
+    double common;       /* share of the noise of posteriors that may be common to all of them */
     double least_value;  /* eigenvalues of the correlations below are combinations that do not vary */
-} tuning = {.least_spread = 1e-6, .noise = 3, .least_value = 1e-8};
+} tuning = {.least_spread = 1e-6, .noise = 3, .common = 0.2, .least_value = 1e-8};
 
 /* Doubles that one replicate has: total, sum, size, cross. */
 static size_t group_size(const stair_controls *c)
@@ -104,6 +105,11 @@ static void solve(stair_controls *c, int without)
         for (int j = 0; j < k; j++) matrix[i * k + j] = covariance(&s, i, n + j) * scale[i] * scale[j];
         for (int t = 0; t < n; t++) right[i * n + t] = covariance(&s, i, t) * scale[i];
     }
+    /* What posteriors have wrong in common is not averaged out, and a control that hardly varies would bring
+     * much of it in: its variance for n samples counts like any other. */
+    for (int i = 0; i < k; i++)
+        matrix[i * (k + 1)] +=
+            tuning.common * tuning.common * c->noise * c->noise * s.size[i] * scale[i] * scale[i];
     stair_matrix_eigen(k, matrix, values, vectors);
     double least = fmax(tuning.least_value, tuning.noise * tuning.noise * c->noise * c->noise);
     memset(c->coefficient, 0, sizeof(double) * (size_t)(k * n));

@@ -205,21 +205,20 @@ static stair_status draw_block(void *user, size_t block, int thread, stair_conte
 }
 
 /* Token sums that given omega are zero on average, RICH for each row: omega.g, the other entries of g g^T +
- * dg, and both with powers of omega.  size: of the terms that cancel. */
+ * dg, and both with powers of omega.  size: of the terms that cancel, and what the error of a posterior is
+ * relative to, norm: of all of g, and of g g^T and dg. */
 static void rich_controls(const sample_job *job, const double *omega, const double *g, const double *dg,
-                          double *out, double *size)
+                          const double norm[2], double *out, double *size)
 {
     int m = job->m, pm = job->p * m;
     for (int i = 0; i < job->p; i++, out += RICH, size += RICH) {
         const double *w = omega + i * m, *h = g + i * m;
-        double along = 0, diagonal = 0, all = 0, quadratic = 0, square = 0, terms = 0, length = 0;
+        double along = 0, diagonal = 0, all = 0, quadratic = 0, square = 0;
         for (int a = 0; a < m; a++) {
             along += w[a] * h[a];
             square += w[a] * w[a];
-            length += h[a] * h[a];
             for (int b = 0; b < m; b++) {
                 double identity = h[a] * h[b] + dg[(i * m + a) * pm + i * m + b];
-                terms += fabs(h[a] * h[b]) + fabs(dg[(i * m + a) * pm + i * m + b]);
                 all += identity;
                 quadratic += w[a] * w[b] * identity;
                 if (a == b) diagonal += identity;
@@ -230,10 +229,10 @@ static void rich_controls(const sample_job *job, const double *omega, const doub
         out[2] = all;
         out[3] = quadratic;
         out[4] = diagonal * square;
-        size[0] = sqrt(square * length);
+        size[0] = sqrt(square) * norm[0];
         size[1] = size[0] * square;
-        size[2] = terms;
-        size[3] = size[4] = terms * square;
+        size[2] = norm[1];
+        size[3] = size[4] = norm[1] * square;
     }
 }
 
@@ -254,15 +253,20 @@ static void part_features(const sample_job *job, const double *omega, double log
 {
     int p = job->p, m = job->m, pm = p * m;
     double *control = f + job->out->count, *size = control + job->controls.controls;
+    double norm[2] = {0};
+    for (int k = 0; k < pm; k++) norm[0] += g[k] * g[k];
+    for (int k = 0; k < pm * pm; k++) norm[1] += dg[k] * dg[k];
+    norm[1] = norm[0] + sqrt(norm[1]);
+    norm[0] = sqrt(norm[0]);
     stair_average_features(job->out, &job->rest, m, logz, g, dg, f);
     for (int i = 0; i < p; i++)
         for (int j = p <= tuning.most_full ? 0 : i; j <= i; j++) {
             double slope = 0;
             for (int t = 0; t < m; t++) slope += dg[(i * m + t) * pm + j * m + t];
             *control++ = f[stair_packed(i, j)] + slope;
-            *size++ = fabs(f[stair_packed(i, j)]) + fabs(slope);
+            *size++ = norm[1];
         }
-    if (job->rich) rich_controls(job, omega, g, dg, control, size);
+    if (job->rich) rich_controls(job, omega, g, dg, norm, control, size);
 }
 
 /* f_ii, the trace of the operator and log Z among targets f, which the noise of random nodes makes larger. */
