@@ -18,24 +18,22 @@ import tempfile
 import time
 
 MODEL = "attention:layers=1"
+AMP = f"amp {MODEL} --dim 60 --max-iterations 12 --theory none --checkpoint-every 0"
+# name: share of the kills, fewer where a run takes seconds, and the command
 COMMANDS = {
-    "evolve": f"evolve {MODEL} --alpha 0.01:0.06:0.01 --precision 0.1 --out r.csv",
-    "evolve, overlaps of two layers": "evolve attention:layers=2 --alpha 0.1:0.5:0.1 --precision 0.1 --from uninformed "
-                                      "--out r.json",
-    "threshold of a grid": f"threshold {MODEL} --set skip=0.5:2:0.25 --precision 0.02 --out r.csv",
-    "entropy": "entropy square --alpha 0.2,0.3,0.4 --precision 0.2 --out r.json",
-    "amp": f"amp {MODEL} --dim 60 --alpha 1,2 --seeds 3 --max-iterations 12 --theory none --checkpoint-every 0 --out r.csv",
-    "amp, history": f"amp {MODEL} --dim 60 --alpha 2 --max-iterations 20 --theory none --history --checkpoint-every 0 "
-                    "--out r.npz",
-    "amp, regenerated": f"amp {MODEL} --dim 60 --alpha 1 --regenerate --seeds 2 --max-iterations 12 --theory none "
-                        "--checkpoint-every 0 --out r.json",
-    "amp, given data": f"amp {MODEL},noise=0.1 --data x.npy y.npy --max-iterations 12 --precision 0.1 "
-                       "--checkpoint-every 0 --save w.npz --out r.csv",
-    "sgd": "sgd attention:layers=2 --dim 50 --alpha 10 --epochs 40 --seeds 3 --test-samples 64 --shuffle "
-           "--checkpoint-every 0 --out r.csv",
-    "train": "train --data asked --vocab vocab --classes A,B --dim 8 --rank 2 --layers 2 --epochs 60 --batch 4 "
-             "--validation 0 --checkpoint-every 0 --save w.npz --out r.json",
-    "figure": "figure fig2-top-prenoise --samples 64 --precision 0.5 --quick --out fig",
+    "evolve": (10, f"evolve {MODEL} --alpha 0.01:0.06:0.01 --precision 0.1 --from uninformed --out r.csv"),
+    "threshold of a grid": (12, f"threshold {MODEL} --set skip=0.5:2:0.25 --precision 0.02 --out r.csv"),
+    "entropy": (3, "entropy square --alpha 0.2,0.3,0.4 --precision 0.2 --out r.json"),
+    "amp": (12, f"{AMP} --alpha 1,2 --seeds 3 --out r.csv"),
+    "amp, history": (10, f"{AMP} --alpha 2 --history --out r.npz"),
+    "amp, regenerated": (10, f"{AMP} --alpha 1 --regenerate --seeds 2 --out r.json"),
+    "amp, given data": (10, f"amp {MODEL},noise=0.1 --data x.npy y.npy --max-iterations 12 --precision 0.1 "
+                            "--checkpoint-every 0 --save w.npz --out r.csv"),
+    "sgd": (16, "sgd attention:layers=2 --dim 50 --alpha 10 --epochs 40 --seeds 3 --test-samples 64 --shuffle "
+                "--checkpoint-every 0 --out r.csv"),
+    "train": (16, "train --data asked --vocab vocab --classes A,B --dim 8 --rank 2 --layers 2 --epochs 60 --batch 4 "
+                  "--validation 0 --checkpoint-every 0 --save w.npz --out r.json"),
+    "figure": (1, "figure fig2-top --quick --precision 0.5 --out fig"),
 }
 
 
@@ -93,7 +91,7 @@ class Kills:
             prepare(place)
             given = set(os.listdir(place))
             begun = time.time()
-            process = self.start(COMMANDS[name].split(), place)
+            process = self.start(COMMANDS[name][1].split(), place)
             _, said = process.communicate()
             self.seconds[name] = time.time() - begun
             self.whole[name] = (process.returncode, written(place, given))
@@ -106,7 +104,7 @@ class Kills:
         with tempfile.TemporaryDirectory() as place:
             prepare(place)
             given = set(os.listdir(place))
-            words = COMMANDS[name].split()
+            words = COMMANDS[name][1].split()
             for attempt in range(1000):
                 process = self.start(words + ["--resume"] * (attempt > 0), place)
                 try:
@@ -145,9 +143,10 @@ def main():
     args = parse.parse_args()
     kills = Kills(os.path.abspath(args.program), args.seed)
     names = [name for name in COMMANDS if args.only in name]
-    share = -(-args.kills // len(names))
+    whole = sum(COMMANDS[name][0] for name in names)
     bad = 0
     for name in names:
+        share = -(-args.kills * COMMANDS[name][0] // whole)
         kills.undisturbed(name)
         while kills.count[name][0] < share:
             wrong = kills.round(name, share)

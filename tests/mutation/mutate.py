@@ -1,0 +1,403 @@
+#!/usr/bin/env python3
+"""Random small mistakes in the sources, and the share of them that the tests notice.
+
+    mutate.py [--count 300] [--seed 1] [--folder build-mutation] [--report] [--only TEXT]
+
+A mutant is one change of one token: a comparison, an operator, a sign, a constant by one or by a factor.  Left out
+are text, sizes of memory and of arrays (sanitizers see those), numbers that were tuned (they change effort, not
+results), and changes after which the compiler makes the same object.
+
+All sources are compiled once, by gcc -O1 for one instruction set, into a shared library that tests are linked with.
+Functions that a test binds to (LD_DEBUG) say which files it covers.  A mutant is one object that is loaded before
+the library, so nothing is linked again.  First stage: unit tests that bind to its file, shortest first.  Second
+stage, for what is left: tests of the command line, and the digits of tests/numbers as the library without a mutant
+gives them.  A test that takes five times its processor time has noticed, too.
+
+Results are appended to FOLDER/results.jsonl; a second call goes on.  judged.json beside this file has a word on
+every survivor that was looked at.  Exit status 1: fewer than 95 % killed, equivalent ones not counted.
+"""
+import argparse
+import glob
+import hashlib
+import json
+import os
+import random
+import re
+import resource
+import shlex
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, os.path.join(ROOT, "tests", "numbers"))
+import check  # noqa: E402
+
+LONGEST = {"unit": 6, "cli": 15, "numbers": 3}  # processor seconds of a test that is used
+MOST = {"unit": 20, "cli": 45, "numbers": 12}   # of all tests of one mutant and stage
+WANTED = 0.95
+
+SWAPS = {"<": ["<=", ">"], "<=": ["<", ">="], ">": [">=", "<"], ">=": [">", "<="], "==": ["!="], "!=": ["=="],
+         "+": ["-"], "-": ["+"], "*": ["/"], "/": ["*"], "+=": ["-="], "-=": ["+="], "*=": ["/="], "/=": ["*="],
+         "&&": ["||"], "||": ["&&"], "true": ["false"], "false": ["true"], "!": [""], "%": ["*"]}
+TOKEN = re.compile(r"""
+    (?P<skip>/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|^[ \t]*\#(?:\\\n|[^\n])*)
+  | (?P<number>(?<![\w.])(?:0[xX][0-9a-fA-F]+|\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)[uUlLfF]*(?![\w.]))
+  | (?P<word>[A-Za-z_]\w*)
+  | (?P<op><<=|>>=|->|\+\+|--|<<|>>|<=|>=|==|!=|&&|\|\||\+=|-=|\*=|/=|%=|&=|\|=|\^=|\.\.\.|.)
+""", re.X | re.S | re.M)
+MEMORY = re.compile(r"\b(malloc|calloc|realloc|aligned_alloc|memset|memcpy|memmove|snprintf|sizeof|_Static_assert)\b")
+ARRAY = re.compile(r"^\s*(static |const |unsigned |struct |_Alignas\(\d+\) )*[a-z_]\w*( \w+)? \*?\w+\[")
+
+
+def run(words, limit=None, **more):
+    """(exit status, processor seconds)"""
+    def narrow():
+        os.setsid()
+        if limit:
+            resource.setrlimit(resource.RLIMIT_CPU, (int(limit) + 1, int(limit) + 2))
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    more.setdefault("stdout", subprocess.DEVNULL)
+    more.setdefault("stderr", subprocess.DEVNULL)
+    try:
+        code = subprocess.run(words, stdin=subprocess.DEVNULL, preexec_fn=narrow, cwd=ROOT,
+                              timeout=60 * limit + 60 if limit else None, check=False, **more).returncode
+    except subprocess.TimeoutExpired:
+        code = "timeout"
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return code, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+class Build:
+    """The library without a mutant, the tests, and which files they cover."""
+
+    def __init__(self, folder):
+        self.folder = os.path.abspath(folder)
+        os.makedirs(self.folder, exist_ok=True)
+        self.sources = sorted(glob.glob(os.path.join(ROOT, "src", "**", "*.c"), recursive=True))
+        for room in "cli", "figures", "bench":
+            self.sources += sorted(glob.glob(os.path.join(ROOT, room, "*.c")))
+        ask = lambda what: subprocess.run(["pkg-config", what, "jansson", "libzip", "libutf8proc"], check=True,
+                                          capture_output=True, text=True).stdout.split()
+        self.flags = ["-O1", "-fPIC", "-fsemantic-interposition", "-std=c17", "-D_XOPEN_SOURCE=700", "-w",
+                      "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast", *ask("--cflags")]
+        self.flags += ["-I" + os.path.join(ROOT, room) for room in ("include", "src", "cli", "bench", "figures", "tests")]
+        self.libraries = [*ask("--libs"), "-lsleef", "-lm", "-lpthread"]
+        self.library = os.path.join(self.folder, "libwhole.so")
+        self.program = os.path.join(self.folder, "stair")
+
+    def object_of(self, source):
+        return os.path.join(self.folder, "objects", os.path.relpath(source, ROOT).replace("/", "+") + ".o")
+
+    def compile(self, source, out, text_of=None):
+        """text_of: the path whose folder quotes are looked up in"""
+        flags = list(self.flags) + ["-I" + os.path.dirname(text_of or source)]
+        if (text_of or source).endswith("_hot.c"):
+            flags.append("-DSTAIR_ISA=v2")
+        return run(["gcc", *flags, "-c", source, "-o", out])[0] == 0
+
+    def make(self):
+        os.makedirs(os.path.join(self.folder, "objects"), exist_ok=True)
+        assets = os.path.join(self.folder, "page_assets.c")
+        files = ["page_style=" + os.path.join(ROOT, "web/src/style.css"), "page_script=none", "page_script_digest=none"]
+        if run(["cmake", "-DOUT=" + assets, "-DFILES=" + ";".join(files), "-P", os.path.join(ROOT, "cmake/embed.cmake")])[0]:
+            raise SystemExit("page_assets.c could not be made")
+        self.sources.append(assets)
+        stamp = hashlib.sha256()
+        for path in sorted(self.sources + glob.glob(ROOT + "/**/*.h", recursive=True) + glob.glob(ROOT + "/tests/unit/*.c")):
+            stamp.update(open(path, "rb").read())
+        self.stamp = stamp.hexdigest()
+        mark = os.path.join(self.folder, "stamp")
+        if os.path.exists(mark) and open(mark).read() == self.stamp:
+            return
+        objects = []
+        headers = max(os.path.getmtime(path) for path in glob.glob(ROOT + "/[a-z]*/**/*.h", recursive=True))
+        for source in self.sources:
+            made = self.object_of(source)
+            if os.path.exists(made) and os.path.getmtime(made) > max(os.path.getmtime(source), headers):
+                objects += [made] if os.path.relpath(source, ROOT) != "cli/main.c" else []
+                continue
+            if not self.compile(source, made):
+                raise SystemExit("does not compile: " + source)
+            if os.path.relpath(source, ROOT) != "cli/main.c":
+                objects.append(self.object_of(source))
+        if run(["gcc", "-shared", "-Wl,-z,lazy", "-o", self.library, *objects, *self.libraries])[0]:
+            raise SystemExit("no library")
+        self.link_program(self.program, [self.object_of(os.path.join(ROOT, "cli", "main.c"))])
+        for path in glob.glob(os.path.join(self.folder, "test_*")):
+            os.remove(path)
+        for source in sorted(glob.glob(os.path.join(ROOT, "tests", "unit", "test_*.c"))):
+            name = os.path.basename(source)[:-2]
+            if name != "test_lanes":
+                run(["gcc", *self.flags, source, "-o", os.path.join(self.folder, name), "-Wl,-z,lazy", "-L" + self.folder,
+                     "-lwhole", "-Wl,-rpath," + self.folder, "-lcmocka", *self.libraries])
+        self.map_tests()
+        with open(mark, "w") as out:
+            out.write(self.stamp)
+
+    def link_program(self, out, objects):
+        return run(["gcc", "-rdynamic", "-Wl,-z,lazy", "-o", out, *objects, "-L" + self.folder, "-lwhole",
+                    "-Wl,-rpath," + self.folder, *self.libraries])[0] == 0
+
+    def bound(self, prefix):
+        """Files whose functions were bound to, by what LD_DEBUG wrote."""
+        names = set()
+        for path in glob.glob(prefix + ".*"):
+            with open(path, errors="replace") as file:
+                names.update(re.findall(r"symbol `(\w+)'", file.read()))
+            os.remove(path)
+        return sorted({self.where[name] for name in names if name in self.where})
+
+    def map_tests(self):
+        self.where = {}
+        for source in self.sources:
+            listed = subprocess.run(["nm", "--defined-only", "-g", self.object_of(source)], capture_output=True, text=True,
+                                    check=True).stdout
+            for line in listed.splitlines():
+                self.where[line.split()[-1]] = os.path.relpath(source, ROOT)
+        tests = []
+        prefix = os.path.join(self.folder, "bindings")
+        trace = {**os.environ, "LD_DEBUG": "bindings", "LD_DEBUG_OUTPUT": prefix}
+        for path in sorted(glob.glob(os.path.join(self.folder, "test_*"))):
+            code, seconds = run([path], LONGEST["unit"], env=trace)
+            files = self.bound(prefix)
+            if code == 0:
+                tests.append({"kind": "unit", "run": os.path.basename(path), "seconds": seconds, "files": files})
+            else:
+                print("not used: %s, exit %s after %.1f s" % (os.path.basename(path), code, seconds), flush=True)
+        wrapper = os.path.join(self.folder, "traced")
+        with open(wrapper, "w") as out:
+            out.write('#!/bin/sh\nLD_DEBUG=bindings LD_DEBUG_OUTPUT=%s exec %s "$@"\n' % (prefix, self.program))
+        os.chmod(wrapper, 0o755)
+        for path in sorted(glob.glob(os.path.join(ROOT, "tests", "cli", "test_*.sh"))):
+            run(["bash", path, wrapper], LONGEST["cli"])
+            files = self.bound(prefix)
+            code, seconds = run(["bash", path, self.program], LONGEST["cli"])
+            if code == 0 and seconds <= LONGEST["cli"]:
+                tests.append({"kind": "cli", "run": os.path.relpath(path, ROOT), "seconds": seconds, "files": files})
+            else:
+                print("not used: %s, exit %s after %.1f s" % (os.path.basename(path), code, seconds), flush=True)
+        for line in open(os.path.join(ROOT, "tests", "numbers", "commands.txt")):
+            line = line.strip()
+            if not line or line.startswith(("#", "figure")):
+                continue
+            words = [os.path.join(ROOT, w[1:]) if w.startswith("@") else w for w in shlex.split(line)]
+            extra = ["--json"] if words[0] == "models" else ["--json", "--quiet", "--threads", "1"]
+            with tempfile.TemporaryDirectory() as place:
+                code, seconds = run([wrapper, *[os.path.join(place, w) if w.endswith(".npz") else w for w in words], *extra],
+                                    LONGEST["numbers"])
+            files = self.bound(prefix)
+            if code in (0, 1, 2, 3) and seconds <= LONGEST["numbers"]:
+                with tempfile.TemporaryDirectory() as place:
+                    kept, _ = check.run(self.program, line, place)
+                tests.append({"kind": "numbers", "run": line, "seconds": seconds, "files": files, "kept": kept})
+        with open(os.path.join(self.folder, "tests.json"), "w") as out:
+            json.dump(tests, out)
+
+    def tests(self):
+        with open(os.path.join(self.folder, "tests.json")) as file:
+            return json.load(file)
+
+
+def places(path):
+    """(offset, old, new, line) of all changes of a file."""
+    text = open(path).read()
+    lines = text.split("\n")
+    starts = [0]
+    for line in lines:
+        starts.append(starts[-1] + len(line) + 1)
+    tuned = [m.span() for m in re.finditer(r"tuning = \{.*?\};", text, re.S)]
+    tuned += [m.span() for m in re.finditer(r"^(static )?const stair_option .*?^\};", text, re.S | re.M)]
+    before, found, number = "", [], 0
+    for match in TOKEN.finditer(text):
+        token, at = match.group(), match.start()
+        if match.lastgroup == "skip" or token.isspace():
+            continue
+        while starts[number + 1] <= at:
+            number += 1
+        line = lines[number]
+        previous, before = before, token
+        unary = previous in ("", "(", ",", "=", "return", "[", "{", ";", ":", "?", "&&", "||", "!", "<", ">", "==", "!=", "<=",
+                             ">=", "+", "-", "*", "/", "+=", "-=", "*=", "/=", "%", "&", "|", "case")
+        if any(a <= at < b for a, b in tuned) or MEMORY.search(line) or re.match(r"\S.*\)$|\S.*[,(]$|typedef|STAIR_HOT", line):
+            continue
+        new = []
+        if match.lastgroup == "number" and not ARRAY.match(line) and previous not in ("case",):
+            value = token.rstrip("uUlLfF")
+            if re.fullmatch(r"\d+", value):
+                new = [str(int(value) + 1)] + ([str(int(value) - 1)] if int(value) > 0 else [])
+            elif not value.lower().startswith("0x"):
+                new = [repr(1.5 * float(value)), repr(0.5 * float(value))]
+            new = [n + token[len(value):] for n in new]
+        elif token == "-" and unary:
+            new = [""]
+        elif token in ("*", "&", "+") and unary:
+            continue  # a pointer
+        elif token == "*" and (re.search(r"[\w)\]] $", text[max(0, at - 2):at]) is None or text[at + 1] != " "):
+            continue  # a declaration
+        elif token in ("<", ">") and "#include" in line:
+            continue
+        elif match.lastgroup in ("op", "word"):
+            new = SWAPS.get(token, [])
+        found += [(at, token, n, number + 1) for n in new]
+    return found
+
+
+def draw(build, seed, only):
+    """An endless list of mutants, the same for one seed and the same sources."""
+    rng = random.Random(seed)
+    every = []
+    for source in build.sources:
+        name = os.path.relpath(source, ROOT)
+        if name.startswith(("src/", "cli/", "figures/")) and only in name:
+            every += [(name, *place) for place in places(source)]
+    rng.shuffle(every)
+    return every
+
+
+def attempt(build, tests, mutant):
+    """{"state": killed | survived | same | none, "by": test}"""
+    name, at, old, new, line = mutant
+    source = os.path.join(ROOT, name)
+    text = open(source).read()
+    assert text[at:at + len(old)] == old
+    with tempfile.TemporaryDirectory() as place:
+        changed, made = os.path.join(place, os.path.basename(name)), os.path.join(place, "mutant.o")
+        with open(changed, "w") as out:
+            out.write(text[:at] + new + text[at + len(old):])
+        if not build.compile(changed, made, source):
+            return {"state": "none"}
+        plain = os.path.join(place, "plain.o")
+        with open(changed, "w") as out:
+            out.write(text)
+        build.compile(changed, plain, source)
+        if open(made, "rb").read() == open(plain, "rb").read():
+            return {"state": "same"}
+        library, program = os.path.join(place, "mutant.so"), os.path.join(place, "stair")
+        if run(["gcc", "-shared", "-Wl,-z,lazy", "-o", library, made])[0]:
+            return {"state": "none"}
+        linked = False
+        for kind in "unit", "cli", "numbers":
+            spent = 0
+            for test in sorted((t for t in tests if t["kind"] == kind and name in t["files"]), key=lambda t: t["seconds"]):
+                spent += test["seconds"]
+                if spent > MOST[kind]:
+                    break
+                limit = 5 * test["seconds"] + 3
+                if kind == "unit":
+                    code, _ = run([os.path.join(build.folder, test["run"])], limit, env={**os.environ, "LD_PRELOAD": library})
+                    noticed = code != 0
+                else:
+                    if not linked:
+                        main = made if name == "cli/main.c" else build.object_of(os.path.join(ROOT, "cli", "main.c"))
+                        linked = build.link_program(program, [main] + ([] if name == "cli/main.c" else [made]))
+                    if kind == "cli":
+                        code, _ = run(["bash", os.path.join(ROOT, test["run"]), program], limit)
+                        noticed = code != 0
+                    else:
+                        noticed = run([sys.executable, __file__, "--number", program, test["run"]], limit)[0] != 0
+                if noticed:
+                    return {"state": "killed", "by": test["run"], "stage": kind}
+    return {"state": "survived"}
+
+
+def one_number(folder, program, line):
+    """For a process of its own, whose time is limited."""
+    kept = next(t["kept"] for t in json.load(open(os.path.join(folder, "tests.json"))) if t["run"] == line)
+    with tempfile.TemporaryDirectory() as place:
+        found, _ = check.run(program, line, place)
+    return 0 if json.loads(json.dumps(found)) == kept else 1
+
+
+def read_results(folder):
+    path = os.path.join(folder, "results.jsonl")
+    return [json.loads(line) for line in open(path)] if os.path.exists(path) else []
+
+
+def judged():
+    path = os.path.join(HERE, "judged.json")
+    return json.load(open(path)) if os.path.exists(path) else {}
+
+
+def name_of(result):
+    """A mutant by its line, so that a word on it stays true when lines move."""
+    return "%s: %s: '%s' -> '%s'" % (result["file"], result["text"], result["old"], result["new"])
+
+
+def report(results):
+    words = judged()
+    kinds = {}
+    for r in results:
+        if r["state"] in ("killed", "survived"):
+            room = "/".join(r["file"].split("/")[:2]) if r["file"].startswith("src/") else r["file"].split("/")[0]
+            row = kinds.setdefault(room, {"unit": 0, "cli": 0, "numbers": 0, "equivalent": 0, "survived": 0})
+            if r["state"] == "killed":
+                row[r["stage"]] += 1
+            else:
+                row["equivalent" if words.get(name_of(r), "").startswith("equivalent") else "survived"] += 1
+    columns = ["unit", "cli", "numbers", "equivalent", "survived"]
+    print("| room | mutants | by unit tests | by the command line | by digits | equivalent | survived |")
+    print("|---|---|---|---|---|---|---|")
+    total = dict.fromkeys(columns, 0)
+    for room, row in sorted(kinds.items()):
+        print("| `%s` | %d | %s |" % (room, sum(row.values()), " | ".join(str(row[c]) for c in columns)))
+        for c in columns:
+            total[c] += row[c]
+    print("| all | %d | %s |" % (sum(total.values()), " | ".join(str(total[c]) for c in columns)))
+    killed = total["unit"] + total["cli"] + total["numbers"]
+    share = killed / max(1, killed + total["survived"])
+    for r in results:
+        if r["state"] == "survived":
+            print("survived: %s (line %d)  %s" % (name_of(r), r["line"], words.get(name_of(r), "")))
+    print("%d mutants, %d killed, %d equivalent, %d survived: %.1f %%"
+          % (sum(total.values()), killed, total["equivalent"], total["survived"], 100 * share))
+    return share
+
+
+def main():
+    if sys.argv[1:2] == ["--number"]:
+        return one_number(os.environ["MUTATION_FOLDER"], sys.argv[2], sys.argv[3])
+    parse = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parse.add_argument("--count", type=int, default=300)
+    parse.add_argument("--seed", type=int, default=1)
+    parse.add_argument("--folder", default=os.path.join(ROOT, "build-mutation"))
+    parse.add_argument("--report", action="store_true", help="only the table of what was done so far")
+    parse.add_argument("--only", default="")
+    parse.add_argument("--again", action="store_true", help="survivors once more: after a test was added")
+    args = parse.parse_args()
+    if args.report:
+        return report(read_results(args.folder)) < WANTED
+    build = Build(args.folder)
+    os.environ["MUTATION_FOLDER"] = build.folder
+    build.make()
+    tests = build.tests()
+    covered = {name for t in tests for name in t["files"]}
+    results = read_results(args.folder)
+    if args.again:
+        with open(os.path.join(args.folder, "results.jsonl"), "w") as out:
+            out.writelines(json.dumps(r) + "\n" for r in results if r["state"] != "survived")
+    done = {name_of(r) for r in read_results(args.folder)}
+    count = sum(r["state"] in ("killed", "survived") for r in read_results(args.folder))
+    files = {os.path.relpath(source, ROOT) for source in build.sources}
+    print("no short test covers:", ", ".join(sorted(f for f in files - covered if f[:5] != "bench")), flush=True)
+    for mutant in draw(build, args.seed, args.only):
+        if count >= args.count:
+            break
+        name, at, old, new, line = mutant
+        result = {"file": name, "line": line, "old": old, "new": new}
+        result["text"] = open(os.path.join(ROOT, name)).read().split("\n")[line - 1].strip()
+        if name_of(result) in done or name not in covered:
+            continue
+        done.add(name_of(result))
+        result.update(attempt(build, tests, mutant))
+        count += result["state"] in ("killed", "survived")
+        with open(os.path.join(args.folder, "results.jsonl"), "a") as out:
+            out.write(json.dumps(result) + "\n")
+        print("%4d %-8s %s%s" % (count, result["state"], name_of(result), "  by " + result["by"] if "by" in result else ""),
+              flush=True)
+    return report(read_results(args.folder)) < WANTED
+
+
+if __name__ == "__main__":
+    sys.exit(main())
