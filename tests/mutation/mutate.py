@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Random small mistakes in the sources, and the share of them that the tests notice.
 
-    mutate.py [--count 300] [--seed 1] [--folder build-mutation] [--report] [--only TEXT]
+    mutate.py [--count 300] [--seed 1] [--folder build-mutation] [--report] [--only TEXT] [--again]
+    mutate.py --planted     those of planted.jsonl, each by the test that is named there
+    mutate.py --keep        adds to planted.jsonl what was killed, up to two of a file
 
 A mutant is one change of one token: a comparison, an operator, a sign, a constant by one or by a factor.  Left out
 are text, sizes of memory and of arrays (sanitizers see those), numbers that were tuned (they change effort, not
@@ -13,7 +15,7 @@ the library, so nothing is linked again.  First stage: unit tests that bind to i
 stage, for what is left: tests of the command line, and the digits of tests/numbers as the library without a mutant
 gives them.  A test that takes five times its processor time has noticed, too.
 
-Results are appended to FOLDER/results.jsonl; a second call goes on.  judged.json beside this file has a word on
+Files take turns, so that each has its share.  Results are appended to FOLDER/results.jsonl; a second call goes on.  judged.json beside this file has a word on
 every survivor that was looked at.  Exit status 1: fewer than 95 % killed, equivalent ones not counted.
 """
 import argparse
@@ -245,15 +247,21 @@ def places(path):
 
 
 def draw(build, seed, only):
-    """An endless list of mutants, the same for one seed and the same sources."""
+    """Mutants in an order that is the same for one seed and the same sources: one of each file, then the next."""
     rng = random.Random(seed)
-    every = []
+    lists = []
     for source in build.sources:
         name = os.path.relpath(source, ROOT)
         if name.startswith(("src/", "cli/", "figures/")) and only in name:
-            every += [(name, *place) for place in places(source)]
-    rng.shuffle(every)
-    return every
+            of_file = [(name, *place) for place in places(source)]
+            rng.shuffle(of_file)
+            lists.append(of_file)
+    rng.shuffle(lists)
+    while lists:
+        for of_file in lists:
+            if of_file:
+                yield of_file
+        lists = [x for x in lists if x]
 
 
 def attempt(build, tests, mutant):
@@ -320,6 +328,47 @@ def judged():
     return json.load(open(path)) if os.path.exists(path) else {}
 
 
+def line_of(name, line):
+    return open(os.path.join(ROOT, name)).read().split("\n")[line - 1].strip()
+
+
+def read_planted():
+    path = os.path.join(HERE, "planted.jsonl")
+    return [json.loads(line) for line in open(path)] if os.path.exists(path) else []
+
+
+def keep(results):
+    """Adds to planted.jsonl: up to two of a file, those first that a unit test killed."""
+    kept = read_planted()
+    for r in sorted(results, key=lambda r: ("unit", "cli", "numbers", None).index(r.get("stage"))):
+        if r["state"] == "killed" and sum(k["file"] == r["file"] for k in kept) < 2:
+            if not any(k["file"] == r["file"] and k["text"] == r["text"] for k in kept):
+                kept.append({"file": r["file"], "text": r["text"], "old": r["old"], "new": r["new"], "test": r["by"]})
+    with open(os.path.join(HERE, "planted.jsonl"), "w") as out:
+        out.writelines(json.dumps(k) + "\n" for k in sorted(kept, key=lambda k: (k["file"], k["text"], k["old"])))
+
+
+def planted(build, tests, only):
+    """Every mistake of planted.jsonl is caught by its test."""
+    bad = tried = 0
+    for k in read_planted():
+        if only not in k["file"]:
+            continue
+        tried += 1
+        wanted = [t for t in tests if t["run"] == k["test"]]
+        found = [p for p in places(os.path.join(ROOT, k["file"]))
+                 if p[1:3] == (k["old"], k["new"]) and line_of(k["file"], p[3]) == k["text"]]
+        said = "the line is gone" if not found else "no such test, or it takes too long: " + k["test"]
+        if found and wanted:
+            test = dict(wanted[0], files=[k["file"]])
+            said = attempt(build, [test], (k["file"], *found[0]))["state"]
+        if said != "killed":
+            bad += 1
+            print("FAILED: %s: %s: '%s' -> '%s': %s" % (k["file"], k["text"], k["old"], k["new"], said), flush=True)
+    print("%d planted, %d caught, %d failed" % (tried, tried - bad, bad))
+    return bad > 0
+
+
 def name_of(result):
     """A mutant by its line, so that a word on it stays true when lines move."""
     return "%s: %s: '%s' -> '%s'" % (result["file"], result["text"], result["old"], result["new"])
@@ -364,38 +413,48 @@ def main():
     parse.add_argument("--folder", default=os.path.join(ROOT, "build-mutation"))
     parse.add_argument("--report", action="store_true", help="only the table of what was done so far")
     parse.add_argument("--only", default="")
+    parse.add_argument("--planted", action="store_true")
+    parse.add_argument("--keep", action="store_true")
     parse.add_argument("--again", action="store_true", help="survivors once more: after a test was added")
     args = parse.parse_args()
     if args.report:
         return report(read_results(args.folder)) < WANTED
+    if args.keep:
+        return keep(read_results(args.folder))
     build = Build(args.folder)
     os.environ["MUTATION_FOLDER"] = build.folder
     build.make()
     tests = build.tests()
+    if args.planted:
+        return planted(build, tests, args.only)
     covered = {name for t in tests for name in t["files"]}
     results = read_results(args.folder)
     if args.again:
         with open(os.path.join(args.folder, "results.jsonl"), "w") as out:
             out.writelines(json.dumps(r) + "\n" for r in results if r["state"] != "survived")
-    done = {name_of(r) for r in read_results(args.folder)}
+    done = {name_of(r): r["state"] for r in read_results(args.folder)}
     count = sum(r["state"] in ("killed", "survived") for r in read_results(args.folder))
     files = {os.path.relpath(source, ROOT) for source in build.sources}
     print("no short test covers:", ", ".join(sorted(f for f in files - covered if f[:5] != "bench")), flush=True)
-    for mutant in draw(build, args.seed, args.only):
-        if count >= args.count:
-            break
-        name, at, old, new, line = mutant
-        result = {"file": name, "line": line, "old": old, "new": new}
-        result["text"] = open(os.path.join(ROOT, name)).read().split("\n")[line - 1].strip()
-        if name_of(result) in done or name not in covered:
-            continue
-        done.add(name_of(result))
-        result.update(attempt(build, tests, mutant))
-        count += result["state"] in ("killed", "survived")
-        with open(os.path.join(args.folder, "results.jsonl"), "a") as out:
-            out.write(json.dumps(result) + "\n")
-        print("%4d %-8s %s%s" % (count, result["state"], name_of(result), "  by " + result["by"] if "by" in result else ""),
-              flush=True)
+    for of_file in draw(build, args.seed, args.only):
+        while of_file and count < args.count:
+            mutant = of_file.pop()
+            name, _, old, new, line = mutant
+            result = {"file": name, "line": line, "old": old, "new": new, "text": line_of(name, line)}
+            if name not in covered:
+                break
+            if name_of(result) in done:  # its turn was taken in an earlier call, unless nothing came of it
+                if done[name_of(result)] in ("killed", "survived"):
+                    break
+                continue
+            result.update(attempt(build, tests, mutant))
+            done[name_of(result)] = result["state"]
+            count += result["state"] in ("killed", "survived")
+            with open(os.path.join(args.folder, "results.jsonl"), "a") as out:
+                out.write(json.dumps(result) + "\n")
+            print("%4d %-8s %s%s" % (count, result["state"], name_of(result), "  by " + result.get("by", "nobody")), flush=True)
+            if result["state"] in ("killed", "survived"):
+                break
     return report(read_results(args.folder)) < WANTED
 
 
