@@ -36,8 +36,10 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(ROOT, "tests", "numbers"))
 import check  # noqa: E402
 
-LONGEST = {"unit": 6, "cli": 15, "numbers": 3}  # processor seconds of a test that is used
-MOST = {"unit": 20, "cli": 45, "numbers": 12}   # of all tests of one mutant and stage
+LONGEST = {"unit": 4, "cli": 25, "numbers": 2}  # processor seconds of a test that is used
+MOST = {"unit": 15, "cli": 40, "numbers": 10}   # of all tests of one mutant and stage
+# Those that wait for signals and clocks, or compute for a minute, are not used.
+CLI = "channel method train_tokenize bad_input output completion expr amp train hostile report checkpoint".split()
 WANTED = 0.95
 
 SWAPS = {"<": ["<=", ">"], "<=": ["<", ">="], ">": [">=", "<"], ">=": [">", "<="], "==": ["!="], "!=": ["=="],
@@ -127,14 +129,15 @@ class Build:
         if run(["gcc", "-shared", "-Wl,-z,lazy", "-o", self.library, *objects, *self.libraries])[0]:
             raise SystemExit("no library")
         self.link_program(self.program, [self.object_of(os.path.join(ROOT, "cli", "main.c"))])
-        for path in glob.glob(os.path.join(self.folder, "test_*")):
-            os.remove(path)
         for source in sorted(glob.glob(os.path.join(ROOT, "tests", "unit", "test_*.c"))):
             name = os.path.basename(source)[:-2]
-            if name != "test_lanes":
-                run(["gcc", *self.flags, source, "-o", os.path.join(self.folder, name), "-Wl,-z,lazy", "-L" + self.folder,
-                     "-lwhole", "-Wl,-rpath," + self.folder, "-lcmocka", *self.libraries])
-        self.map_tests()
+            made = os.path.join(self.folder, name)
+            if name == "test_lanes" or os.path.exists(made) and os.path.getmtime(made) > max(os.path.getmtime(source), headers):
+                continue
+            run(["gcc", *self.flags, source, "-o", made, "-Wl,-z,lazy", "-L" + self.folder, "-lwhole",
+                 "-Wl,-rpath," + self.folder, "-lcmocka", *self.libraries])
+        for path in glob.glob(os.path.join(self.folder, "tests-*.json")):
+            os.remove(path)
         with open(mark, "w") as out:
             out.write(self.stamp)
 
@@ -151,55 +154,53 @@ class Build:
             os.remove(path)
         return sorted({self.where[name] for name in names if name in self.where})
 
-    def map_tests(self):
+    def read_symbols(self):
         self.where = {}
         for source in self.sources:
             listed = subprocess.run(["nm", "--defined-only", "-g", self.object_of(source)], capture_output=True, text=True,
                                     check=True).stdout
             for line in listed.splitlines():
                 self.where[line.split()[-1]] = os.path.relpath(source, ROOT)
-        tests = []
-        prefix = os.path.join(self.folder, "bindings")
+
+    def map_unit(self, prefix, wrapper):
         trace = {**os.environ, "LD_DEBUG": "bindings", "LD_DEBUG_OUTPUT": prefix}
         for path in sorted(glob.glob(os.path.join(self.folder, "test_*"))):
-            code, seconds = run([path], LONGEST["unit"], env=trace)
-            files = self.bound(prefix)
-            if code == 0:
-                tests.append({"kind": "unit", "run": os.path.basename(path), "seconds": seconds, "files": files})
-            else:
-                print("not used: %s, exit %s after %.1f s" % (os.path.basename(path), code, seconds), flush=True)
-        wrapper = os.path.join(self.folder, "traced")
-        with open(wrapper, "w") as out:
-            out.write('#!/bin/sh\nLD_DEBUG=bindings LD_DEBUG_OUTPUT=%s exec %s "$@"\n' % (prefix, self.program))
-        os.chmod(wrapper, 0o755)
-        for path in sorted(glob.glob(os.path.join(ROOT, "tests", "cli", "test_*.sh"))):
-            run(["bash", path, wrapper], LONGEST["cli"])
-            files = self.bound(prefix)
-            code, seconds = run(["bash", path, self.program], LONGEST["cli"])
-            if code == 0 and seconds <= LONGEST["cli"]:
-                tests.append({"kind": "cli", "run": os.path.relpath(path, ROOT), "seconds": seconds, "files": files})
-            else:
-                print("not used: %s, exit %s after %.1f s" % (os.path.basename(path), code, seconds), flush=True)
+            yield os.path.basename(path), run([path], LONGEST["unit"], env=trace), {}
+
+    def map_cli(self, prefix, wrapper):
+        for name in CLI:
+            yield "tests/cli/test_%s.sh" % name, run(["bash", os.path.join(ROOT, "tests/cli/test_%s.sh" % name), wrapper]), {}
+
+    def map_numbers(self, prefix, wrapper):
         for line in open(os.path.join(ROOT, "tests", "numbers", "commands.txt")):
             line = line.strip()
-            if not line or line.startswith(("#", "figure")):
-                continue
-            words = [os.path.join(ROOT, w[1:]) if w.startswith("@") else w for w in shlex.split(line)]
-            extra = ["--json"] if words[0] == "models" else ["--json", "--quiet", "--threads", "1"]
-            with tempfile.TemporaryDirectory() as place:
-                code, seconds = run([wrapper, *[os.path.join(place, w) if w.endswith(".npz") else w for w in words], *extra],
-                                    LONGEST["numbers"])
-            files = self.bound(prefix)
-            if code in (0, 1, 2, 3) and seconds <= LONGEST["numbers"]:
+            if line and not line.startswith(("#", "figure")):
                 with tempfile.TemporaryDirectory() as place:
-                    kept, _ = check.run(self.program, line, place)
-                tests.append({"kind": "numbers", "run": line, "seconds": seconds, "files": files, "kept": kept})
-        with open(os.path.join(self.folder, "tests.json"), "w") as out:
-            json.dump(tests, out)
+                    kept, seconds = check.run(wrapper, line, place)
+                yield line, (0 if kept["exit"] in (0, 1, 2, 3) else kept["exit"], seconds), {"kept": kept}
 
-    def tests(self):
-        with open(os.path.join(self.folder, "tests.json")) as file:
-            return json.load(file)
+    def tests(self, kind):
+        """Tests of one kind, and the files each covers: found once."""
+        path = os.path.join(self.folder, "tests-%s.json" % kind)
+        if os.path.exists(path):
+            with open(path) as file:
+                return json.load(file)
+        self.read_symbols()
+        prefix, wrapper = os.path.join(self.folder, "bindings"), os.path.join(self.folder, "traced")
+        with open(wrapper, "w") as out:
+            out.write('#!/bin/sh\nulimit -t %d\nLD_DEBUG=bindings LD_DEBUG_OUTPUT=%s exec %s "$@"\n'
+                      % (LONGEST[kind] + 1, prefix, self.program))
+        os.chmod(wrapper, 0o755)
+        found = []
+        for name, (code, seconds), more in getattr(self, "map_" + kind)(prefix, wrapper):
+            files = self.bound(prefix)
+            if code == 0:
+                found.append({"kind": kind, "run": name, "seconds": seconds, "files": files, **more})
+            else:
+                print("not used: %s, exit %s after %.1f s" % (name, code, seconds), flush=True)
+        with open(path, "w") as out:
+            json.dump(found, out)
+        return found
 
 
 def places(path):
@@ -266,7 +267,7 @@ def draw(build, seed, only):
 
 def attempt(build, tests, mutant):
     """{"state": killed | survived | same | none, "by": test}"""
-    name, at, old, new, line = mutant
+    name, at, old, new, _ = mutant
     source = os.path.join(ROOT, name)
     text = open(source).read()
     assert text[at:at + len(old)] == old
@@ -276,43 +277,34 @@ def attempt(build, tests, mutant):
             out.write(text[:at] + new + text[at + len(old):])
         if not build.compile(changed, made, source):
             return {"state": "none"}
-        plain = os.path.join(place, "plain.o")
-        with open(changed, "w") as out:
-            out.write(text)
-        build.compile(changed, plain, source)
-        if open(made, "rb").read() == open(plain, "rb").read():
+        if open(made, "rb").read() == open(build.object_of(source), "rb").read():
             return {"state": "same"}
         library, program = os.path.join(place, "mutant.so"), os.path.join(place, "stair")
+        main = made if name == "cli/main.c" else build.object_of(os.path.join(ROOT, "cli", "main.c"))
+        spent, linked = {"unit": 0, "cli": 0, "numbers": 0}, False
         if run(["gcc", "-shared", "-Wl,-z,lazy", "-o", library, made])[0]:
             return {"state": "none"}
-        linked = False
-        for kind in "unit", "cli", "numbers":
-            spent = 0
-            for test in sorted((t for t in tests if t["kind"] == kind and name in t["files"]), key=lambda t: t["seconds"]):
-                spent += test["seconds"]
-                if spent > MOST[kind]:
-                    break
-                limit = 5 * test["seconds"] + 3
-                if kind == "unit":
-                    code, _ = run([os.path.join(build.folder, test["run"])], limit, env={**os.environ, "LD_PRELOAD": library})
-                    noticed = code != 0
-                else:
-                    if not linked:
-                        main = made if name == "cli/main.c" else build.object_of(os.path.join(ROOT, "cli", "main.c"))
-                        linked = build.link_program(program, [main] + ([] if name == "cli/main.c" else [made]))
-                    if kind == "cli":
-                        code, _ = run(["bash", os.path.join(ROOT, test["run"]), program], limit)
-                        noticed = code != 0
-                    else:
-                        noticed = run([sys.executable, __file__, "--number", program, test["run"]], limit)[0] != 0
-                if noticed:
-                    return {"state": "killed", "by": test["run"], "stage": kind}
+        for test in sorted((t for t in tests if name in t["files"]), key=lambda t: t["seconds"]):
+            kind, limit = test["kind"], 5 * test["seconds"] + 3
+            spent[kind] += test["seconds"]
+            if spent[kind] > MOST[kind]:
+                continue
+            if kind != "unit" and not linked:
+                linked = build.link_program(program, [main] + ([] if main == made else [made]))
+            if kind == "unit":
+                words, more = [os.path.join(build.folder, test["run"])], {"env": {**os.environ, "LD_PRELOAD": library}}
+            elif kind == "cli":
+                words, more = ["bash", os.path.join(ROOT, test["run"]), program], {}
+            else:
+                words, more = [sys.executable, __file__, "--number", program, test["run"]], {}
+            if run(words, limit, **more)[0] != 0 and (kind == "unit" or run(words, limit, **more)[0] != 0):
+                return {"state": "killed", "by": test["run"], "stage": kind}
     return {"state": "survived"}
 
 
 def one_number(folder, program, line):
     """For a process of its own, whose time is limited."""
-    kept = next(t["kept"] for t in json.load(open(os.path.join(folder, "tests.json"))) if t["run"] == line)
+    kept = next(t["kept"] for t in json.load(open(os.path.join(folder, "tests-numbers.json"))) if t["run"] == line)
     with tempfile.TemporaryDirectory() as place:
         found, _ = check.run(program, line, place)
     return 0 if json.loads(json.dumps(found)) == kept else 1
@@ -348,20 +340,27 @@ def keep(results):
         out.writelines(json.dumps(k) + "\n" for k in sorted(kept, key=lambda k: (k["file"], k["text"], k["old"])))
 
 
-def planted(build, tests, only):
+def find(result):
+    """Where a mutant stands now, or None."""
+    for p in places(os.path.join(ROOT, result["file"])):
+        if p[1:3] == (result["old"], result["new"]) and line_of(result["file"], p[3]) == result["text"]:
+            return (result["file"], *p)
+    return None
+
+
+def planted(build, only):
     """Every mistake of planted.jsonl is caught by its test."""
     bad = tried = 0
+    tests = [t for kind in LONGEST for t in build.tests(kind)]
     for k in read_planted():
         if only not in k["file"]:
             continue
         tried += 1
         wanted = [t for t in tests if t["run"] == k["test"]]
-        found = [p for p in places(os.path.join(ROOT, k["file"]))
-                 if p[1:3] == (k["old"], k["new"]) and line_of(k["file"], p[3]) == k["text"]]
+        found = find(k)
         said = "the line is gone" if not found else "no such test, or it takes too long: " + k["test"]
         if found and wanted:
-            test = dict(wanted[0], files=[k["file"]])
-            said = attempt(build, [test], (k["file"], *found[0]))["state"]
+            said = attempt(build, [dict(wanted[0], files=[k["file"]])], found)["state"]
         if said != "killed":
             bad += 1
             print("FAILED: %s: %s: '%s' -> '%s': %s" % (k["file"], k["text"], k["old"], k["new"], said), flush=True)
@@ -404,6 +403,51 @@ def report(results):
     return share
 
 
+def write_results(folder, results):
+    path = os.path.join(folder, "results.jsonl")
+    with open(path + ".new", "w") as out:
+        out.writelines(json.dumps(r) + "\n" for r in results)
+    os.rename(path + ".new", path)
+
+
+def first_stage(build, args):
+    tests = build.tests("unit")
+    done = {name_of(r): r["state"] for r in read_results(args.folder)}
+    count = sum(state in ("killed", "survived") for state in done.values())
+    for of_file in draw(build, args.seed, args.only):
+        while of_file and count < args.count:
+            mutant = of_file.pop()
+            name, _, old, new, line = mutant
+            result = {"file": name, "line": line, "old": old, "new": new, "text": line_of(name, line)}
+            if name_of(result) in done:  # its turn was taken in an earlier call, unless nothing came of it
+                if done[name_of(result)] in ("killed", "survived"):
+                    break
+                continue
+            result.update(attempt(build, tests, mutant))
+            done[name_of(result)] = result["state"]
+            count += result["state"] in ("killed", "survived")
+            with open(os.path.join(args.folder, "results.jsonl"), "a") as out:
+                out.write(json.dumps(result) + "\n")
+            print("%4d %-8s %s  by %s" % (count, result["state"], name_of(result), result.get("by", "nobody")), flush=True)
+            if result["state"] in ("killed", "survived"):
+                break
+
+
+def second_stage(build, args):
+    """Survivors of the first, once."""
+    results = read_results(args.folder)
+    for k, r in enumerate(results):
+        if r["state"] != "survived" or (r.get("second") and not args.again):
+            continue
+        mutant = find(r)
+        if not mutant:
+            continue
+        tests = build.tests("cli") + build.tests("numbers") + (build.tests("unit") if args.again else [])
+        results[k] = {**r, "second": True, **attempt(build, tests, mutant)}
+        write_results(args.folder, results)
+        print("%-8s %s  by %s" % (results[k]["state"], name_of(r), results[k].get("by", "nobody")), flush=True)
+
+
 def main():
     if sys.argv[1:2] == ["--number"]:
         return one_number(os.environ["MUTATION_FOLDER"], sys.argv[2], sys.argv[3])
@@ -415,7 +459,7 @@ def main():
     parse.add_argument("--only", default="")
     parse.add_argument("--planted", action="store_true")
     parse.add_argument("--keep", action="store_true")
-    parse.add_argument("--again", action="store_true", help="survivors once more: after a test was added")
+    parse.add_argument("--again", action="store_true", help="survivors once more, by all tests: after one was added")
     args = parse.parse_args()
     if args.report:
         return report(read_results(args.folder)) < WANTED
@@ -424,37 +468,10 @@ def main():
     build = Build(args.folder)
     os.environ["MUTATION_FOLDER"] = build.folder
     build.make()
-    tests = build.tests()
     if args.planted:
-        return planted(build, tests, args.only)
-    covered = {name for t in tests for name in t["files"]}
-    results = read_results(args.folder)
-    if args.again:
-        with open(os.path.join(args.folder, "results.jsonl"), "w") as out:
-            out.writelines(json.dumps(r) + "\n" for r in results if r["state"] != "survived")
-    done = {name_of(r): r["state"] for r in read_results(args.folder)}
-    count = sum(r["state"] in ("killed", "survived") for r in read_results(args.folder))
-    files = {os.path.relpath(source, ROOT) for source in build.sources}
-    print("no short test covers:", ", ".join(sorted(f for f in files - covered if f[:5] != "bench")), flush=True)
-    for of_file in draw(build, args.seed, args.only):
-        while of_file and count < args.count:
-            mutant = of_file.pop()
-            name, _, old, new, line = mutant
-            result = {"file": name, "line": line, "old": old, "new": new, "text": line_of(name, line)}
-            if name not in covered:
-                break
-            if name_of(result) in done:  # its turn was taken in an earlier call, unless nothing came of it
-                if done[name_of(result)] in ("killed", "survived"):
-                    break
-                continue
-            result.update(attempt(build, tests, mutant))
-            done[name_of(result)] = result["state"]
-            count += result["state"] in ("killed", "survived")
-            with open(os.path.join(args.folder, "results.jsonl"), "a") as out:
-                out.write(json.dumps(result) + "\n")
-            print("%4d %-8s %s%s" % (count, result["state"], name_of(result), "  by " + result.get("by", "nobody")), flush=True)
-            if result["state"] in ("killed", "survived"):
-                break
+        return planted(build, args.only)
+    first_stage(build, args)
+    second_stage(build, args)
     return report(read_results(args.folder)) < WANTED
 
 
