@@ -31,7 +31,7 @@ static int threshold(stair_context *context, const char *spec)
     options.precision = 0.01;
     if (stair_model_create(context, spec, &model)) return 1;
     int bad = stair_threshold(context, model, &options, 1, 4, step, &count) || count < 1;
-    if (!bad) printf("threshold %s: %.17g %.3g\n", spec, step[0].alpha, step[0].error);
+    if (!bad) printf("threshold %s: %.17g %.3g\n", spec, step[0].alpha, step[0].error + 1e-12);
     stair_model_destroy(&model);
     return bad;
 }

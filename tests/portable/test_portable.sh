@@ -30,7 +30,7 @@ cmake --build "$build" ${JOBS:+-j $JOBS} >"$build/log" 2>&1 || { tail -n 40 "$bu
 
 failed=0
 make() { # SOURCE PROGRAM
-    $compiler $flags -O1 -std=c17 -w -D_XOPEN_SOURCE=700 -I"$source/tests/portable" -I"$source/include" -I"$source/src" \
+    $compiler $flags -O1 -std=c17 -w -D_XOPEN_SOURCE=700 -DREPLACED=0 -I"$source/tests/portable" -I"$source/include" -I"$source/src" \
         -I"$source/tests" "$1" "$build/libstair.a" $link -lm -lpthread -o "$2" 2>"$build/log"
 }
 for test in matrix rng qmc stats reduce parallel text structure channel_closed_form model_attention channel_limits \
