@@ -16,7 +16,7 @@ stage, for what is left: tests of the command line, and the digits of tests/numb
 gives them.  A test that takes five times its processor time has noticed, too.
 
 Files take turns, so that each has its share.  Results are appended to FOLDER/results.jsonl; a second call goes on.  judged.json beside this file has a word on
-every survivor that was looked at.  Exit status 1: fewer than 95 % killed, equivalent ones not counted.
+every survivor that was looked at.  The aim is 95 %, equivalent ones not counted; with --strict less is exit status 1.
 """
 import argparse
 import glob
@@ -179,8 +179,10 @@ class Build:
         for line in open(os.path.join(ROOT, "tests", "numbers", "commands.txt")):
             line = line.strip()
             if line and not line.startswith(("#", "figure")):
+                before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
                 with tempfile.TemporaryDirectory() as place:
-                    kept, seconds = check.run(wrapper, line, place)
+                    kept, _ = check.run(wrapper, line, place)
+                seconds = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
                 yield line, (0 if kept["exit"] in (0, 1, 2, 3) else kept["exit"], seconds), {"kept": kept}
 
     def tests(self, kind):
@@ -461,12 +463,13 @@ def main():
     parse.add_argument("--folder", default=os.path.join(ROOT, "build-mutation"))
     parse.add_argument("--report", action="store_true", help="only the table of what was done so far")
     parse.add_argument("--only", default="")
+    parse.add_argument("--strict", action="store_true")
     parse.add_argument("--planted", action="store_true")
     parse.add_argument("--keep", action="store_true")
     parse.add_argument("--again", action="store_true", help="survivors once more, by all tests: after one was added")
     args = parse.parse_args()
     if args.report:
-        return report(read_results(args.folder)) < WANTED
+        return report(read_results(args.folder)) < WANTED and args.strict
     if args.keep:
         return keep(read_results(args.folder))
     build = Build(args.folder)
@@ -476,7 +479,7 @@ def main():
         return planted(build, args.only)
     first_stage(build, args)
     second_stage(build, args)
-    return report(read_results(args.folder)) < WANTED
+    return report(read_results(args.folder)) < WANTED and args.strict
 
 
 if __name__ == "__main__":
