@@ -29,12 +29,18 @@ static inline _Noreturn void _fail(const char *file, int line)
     longjmp(portable_failed, 1);
 }
 
+static inline _Noreturn void portable_stop(const char *text, const char *file, int line)
+{
+    fprintf(stderr, "%s\n", text);
+    _fail(file, line);
+}
+
 static inline _Noreturn void _skip(void)
 {
     longjmp(portable_failed, 2);
 }
 
-#define PORTABLE_ASSERT(x)               ((x) ? (void)0 : (fprintf(stderr, "%s\n", #x), _fail(__FILE__, __LINE__)))
+#define PORTABLE_ASSERT(x)               ((x) ? (void)0 : portable_stop(#x, __FILE__, __LINE__))
 #define assert_true(x)                   PORTABLE_ASSERT(x)
 #define assert_false(x)                  PORTABLE_ASSERT(!(x))
 #define assert_non_null(x)               PORTABLE_ASSERT((x) != NULL)
@@ -47,7 +53,7 @@ static inline _Noreturn void _skip(void)
 #define assert_memory_equal(a, b, n)     PORTABLE_ASSERT(memcmp(a, b, n) == 0)
 #define assert_memory_not_equal(a, b, n) PORTABLE_ASSERT(memcmp(a, b, n) != 0)
 #define assert_in_range(x, low, high)    PORTABLE_ASSERT((x) >= (low) && (x) <= (high))
-#define fail_msg(...)                    (fprintf(stderr, __VA_ARGS__), fputc('\n', stderr), _fail(__FILE__, __LINE__))
+#define fail_msg(...)                    (fprintf(stderr, __VA_ARGS__), _fail(__FILE__, __LINE__))
 #define fail()                           _fail(__FILE__, __LINE__)
 #define skip()                           _skip()
 
