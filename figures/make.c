@@ -1,11 +1,12 @@
 /* From a request to files: NAME.csv, NAME.pdf, NAME.svg, NAME.png and, when asked for, NAME.tex.
  *
  * Everything that can be refused is refused before anything is computed.  While a figure is computed its
- * finished parts stand in NAME.state.  gnuplot runs in a folder of its own below the target; a picture is
- * checked for being whole, stamped with its command, and put in place by a rename. */
+ * finished parts stand in NAME.state.  gnuplot runs in a folder of its own below the target (work.c); a
+ * picture is checked for being whole, stamped with its command, and put in place by a rename. */
 #include "figure.h"
 #include "spawn.h"
 #include "stamp.h"
+#include "work.h"
 #include "core/text.h"
 #include "io/atomic_file.h"
 #include "io/text_file.h"
@@ -17,7 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PATH_MOST 4096 /* bytes of a file's name */
+#define PATH_MOST FIGURE_PATH_MOST
 
 static const char *const kinds_of_file[] = {"csv", "pdf", "svg", "png", "tex"};
 enum { CSV, PDF, SVG, PNG, TEX, FILES };
@@ -26,7 +27,7 @@ typedef struct {
     const figure_request *request;
     const char *name;
     char *gnuplot;
-    char work[PATH_MOST]; /* folder of gnuplot; empty: none yet */
+    figure_work work; /* folder of gnuplot */
     bool made_folder;
     int figures, parts, done; /* parts of all figures, for progress */
     double missed;            /* by the largest error above the precision */
@@ -153,44 +154,15 @@ static stair_status make_folder(figure_run *run)
         return stair_fail(r->context, STAIR_BAD_INPUT, "--out %s: %s", r->folder, strerror(errno));
     else if (stat(r->folder, &about) || !S_ISDIR(about.st_mode))
         return stair_fail(r->context, STAIR_BAD_INPUT, "--out %s: is not a folder", r->folder);
-    for (int k = 0; k < 100; k++) {
-        snprintf(run->work, sizeof run->work, "%s/.stair-figure-%ld-%d", r->folder, (long)getpid(), k);
-        if (mkdir(run->work, 0700) == 0) return STAIR_OK;
-        if (errno != EEXIST) break;
-    }
-    int reason = errno;
-    run->work[0] = 0;
-    bool full = reason == ENOSPC || reason == EDQUOT || reason == EIO;
-    return stair_fail(r->context, full ? STAIR_FAILED : STAIR_BAD_INPUT, "--out %s: cannot be written: %s",
-                      r->folder, strerror(reason));
-}
-
-static void work_path(const figure_run *run, const char *file, char *path)
-{
-    snprintf(path, PATH_MOST, "%.4000s/%s", run->work, file);
-}
-
-static void clean_work(const figure_run *run)
-{
-    static const char *const fixed[] = {"plot.gp", "plot.pdf", "plot.svg", "plot.png", "log"};
-    char path[PATH_MOST], name[32];
-    for (size_t k = 0; k < sizeof fixed / sizeof *fixed; k++) {
-        work_path(run, fixed[k], path);
-        unlink(path);
-    }
-    for (int k = 0; k < FIGURE_CURVES; k++) {
-        snprintf(name, sizeof name, "curve%d.dat", k);
-        work_path(run, name, path);
-        unlink(path);
-    }
+    char inside[PATH_MOST];
+    snprintf(inside, sizeof inside, "%.4000s/", r->folder);
+    stair_atomic_sweep(inside);
+    return figure_work_open(r->context, r->folder, &run->work);
 }
 
 static void remove_folders(figure_run *run)
 {
-    if (run->work[0]) {
-        clean_work(run);
-        rmdir(run->work);
-    }
+    figure_work_close(&run->work);
     if (run->made_folder) rmdir(run->request->folder); /* only where nothing is in it */
 }
 
@@ -262,7 +234,7 @@ static stair_status get_numbers(figure_run *run, figure_job *job, const char *he
 static stair_status open_work(figure_run *run, const char *file, FILE **out)
 {
     char path[PATH_MOST];
-    work_path(run, file, path);
+    figure_work_path(&run->work, file, path);
     *out = fopen(path, "wb");
     if (*out) return STAIR_OK;
     return stair_fail(run->request->context, STAIR_FAILED, "%s: cannot be written: %s", path,
@@ -301,7 +273,7 @@ static stair_status place_picture(figure_run *run, const figure_job *job, const 
     stair_text data = {0};
     char source[PATH_MOST], name[32];
     snprintf(name, sizeof name, "plot.%s", kind);
-    work_path(run, name, source);
+    figure_work_path(&run->work, name, source);
     stair_status status = stair_text_read(context, source, &data);
     if (status != STAIR_OK || !figure_picture_is_whole(kind, data.data, data.size))
         status = stair_fail(context, STAIR_FAILED, "%s: gnuplot did not finish it; is the disk full?", path);
@@ -349,12 +321,12 @@ static stair_status draw(figure_run *run, figure_job *job, const char *head)
     stair_status status = job->kind->draw(job, plot);
     if (status == STAIR_OK && pictures) status = write_inputs(run, plot);
     if (status == STAIR_OK && pictures)
-        status = figure_program_run(job->context, run->gnuplot, argv, run->work, "log");
+        status = figure_program_run(job->context, run->gnuplot, argv, run->work.path, "log");
     for (int k = PDF; k < FILES && status == STAIR_OK; k++)
         if (is_wanted(run, job->kind, k, path))
             status = k == TEX ? place_tex(run, plot, head, path)
                               : place_picture(run, job, kinds_of_file[k], head, path);
-    clean_work(run);
+    figure_work_clean(&run->work);
     free(plot);
     return status;
 }

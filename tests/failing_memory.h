@@ -1,5 +1,6 @@
-/* Every allocation of some work fails in turn: an error status, no crash, no leak.  The C library's allocator
- * is replaced, so sanitizers sit this one out.  To be included by one file of a program. */
+/* Every allocation of some work fails in turn: an error status, no crash, no leak; or fresh memory is full of
+ * one byte.  The C library's allocator is replaced, so sanitizers sit this one out.  To be included by one
+ * file of a program. */
 #ifndef STAIR_TESTS_FAILING_MEMORY_H
 #define STAIR_TESTS_FAILING_MEMORY_H
 
@@ -8,6 +9,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 #include <cmocka.h>
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -23,6 +25,7 @@
 
 static long countdown = -1; /* allocations until one fails; negative: none does */
 static long balance;
+static int filling = -1; /* byte of fresh memory; negative: whatever was there */
 
 #if REPLACED && defined(__GLIBC__)
 void *__libc_malloc(size_t size);
@@ -42,9 +45,15 @@ static void *counted(void *got)
     return got;
 }
 
+static void *filled(void *got, size_t size)
+{
+    if (got && filling >= 0) memset(got, filling, size);
+    return got;
+}
+
 void *malloc(size_t size)
 {
-    return refuse() ? NULL : counted(__libc_malloc(size));
+    return refuse() ? NULL : filled(counted(__libc_malloc(size)), size);
 }
 
 void *calloc(size_t n, size_t size)
@@ -61,7 +70,7 @@ void *realloc(void *pointer, size_t size)
 
 void *aligned_alloc(size_t alignment, size_t size)
 {
-    return refuse() ? NULL : counted(__libc_memalign(alignment, size));
+    return refuse() ? NULL : filled(counted(__libc_memalign(alignment, size)), size);
 }
 
 void free(void *pointer)

@@ -193,6 +193,7 @@ plant_long 'halves that share their nodes'            src/channel/sampling.c 's|
 plant 'prediction errors of an exact overlap'    src/asymptotics/errors.c 's|if (most > 0) {|if (most > 2) {|' "$honest errors_know_the_error_of_the_overlap"
 plant_long 'more than two dimensions, cut as in two'  src/channel/moments.c 's|f->dim > 2 ? 1 + cutoff + 0.5 \* cutoff \* cutoff : tuning.shell|tuning.shell|' 'test_channel_rules tails_of_four_dimensions'
 plant 'an entropy of an average that is not there' src/asymptotics/entropy.c 's|status = stair_average_create(context, structure, 0, effort.replicates, &at);|status = (stair_average_create(context, structure, 0, effort.replicates, \&at), STAIR_OK);|' test_asymptotics_memory
+plant_long 'a goal out of reach, and no other tried'  src/channel/lattice.c 's/if (result.converged || !isfinite(result.error)/if (result.error >= 0 || !isfinite(result.error)/' 'test_channel_rules more_precision*'
 plant 'an excluded end of an option allowed'      src/core/options.c 's|option->below ? value < option->high : value <= option->high|value <= option->high|' test_option_tables
 plant_long 'NaN in the range of an option'             src/core/options.c 's|if (high_enough && low_enough)|if (isnan(value) ? true : high_enough \&\& low_enough)|' test_option_tables
 plant_long 'a refused value of an option kept'         src/core/options.c '/^static stair_status set_real/,/^}/s|double value;|double value = *field = strtod(text, NULL);|' test_option_tables

@@ -514,7 +514,7 @@ static bool fits(const stair_integrand *f, bool forced)
            f->dim <= STAIR_LATTICE_DIM && stair_rule_noise(f) >= tuning.noise;
 }
 
-static stair_rule_result evaluate(stair_worker *w, const stair_channel_options *options, stair_posterior *out)
+static stair_rule_result attempt(stair_worker *w, const stair_channel_options *options, stair_posterior *out)
 {
     stair_rule_result result = {.error = INFINITY};
     stair_integrand *f = &w->f;
@@ -538,6 +538,21 @@ static stair_rule_result evaluate(stair_worker *w, const stair_channel_options *
         if (again != out) stair_posterior_copy(f, again, out);
         result.error = error;
     } while (!stair_rule_accept(f, options, out, &goal, &result));
+    return result;
+}
+
+/* Where the nodes run out far from the precision, a finer goal leaves less than half as many digits would
+ * have: they are tried, too, and the better result counts. */
+static stair_rule_result evaluate(stair_worker *w, const stair_channel_options *options, stair_posterior *out)
+{
+    stair_rule_result result = attempt(w, options, out);
+    stair_channel_options modest = *options;
+    modest.precision = sqrt(options->precision);
+    if (result.converged || !isfinite(result.error) || result.error <= modest.precision) return result;
+    stair_rule_result other = attempt(w, &modest, &w->half[1]);
+    if (!(other.error < result.error)) return result;
+    stair_posterior_copy(&w->f, &w->half[1], out);
+    result.error = other.error;
     return result;
 }
 

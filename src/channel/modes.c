@@ -50,7 +50,8 @@ stair_status stair_modes_create(stair_context *context, const stair_integrand *f
     size_t rows = (size_t)f->size + (model->info.output_noisy ? (size_t)model->info.label_size : 0);
     size_t before = each * STAIR_MOST_MODES + 2 * most * STAIR_PILOT_MOST + most * rows;
     size_t starts = STARTS * (most + 2) + 1;
-    modes->memory = malloc(sizeof(double) * (before + 2 * most * most + starts));
+    /* zeros, since groups of lanes reach past the last pilot point: weight zero, but zero times NaN is NaN */
+    modes->memory = calloc(before + 2 * most * most + starts, sizeof(double));
     if (!modes->memory) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
     for (size_t k = 0; k < STAIR_MOST_MODES; k++) {
         modes->mode[k].u = modes->memory + each * k;

@@ -45,6 +45,7 @@ result("wide.json", [{"dg": [[float(12 * i + j) for j in range(12)] for i in ran
 result("ragged.json", [{"a": 1.0}, {"b": 2.0}, {"a": 3.0, "b": 4.0}])
 numpy.savez("types.npz", alpha=numpy.array([0.5, numpy.nan, numpy.inf]), word=numpy.array(["<b>", "é", ""]), flag=numpy.array([True, False, True]),
             whole=numpy.array([1, 2, 3]), cosine=numpy.arange(6.0).reshape(3, 2), dg=numpy.arange(3 * 300.0).reshape(3, 300))
+numpy.savez("edges.npz", alpha=numpy.arange(1.0), word=numpy.array(["\x7f\x80\u07ff\u0800\uffff\U00010000\U0010ffff"]))
 numpy.savez_compressed("deflated.npz", alpha=numpy.arange(5.0), Q11=numpy.arange(5.0), Q11_error=numpy.ones(5))
 text("unix.csv", "alpha,Q11,Q11_error,word\n0.1,nan,,a;b\n0.2,1e-3,0.5,\n")
 text("dos.csv", "\ufeffalpha,Q11\r\n0.1,2\r\n0.2,-3.5e+2\r\n")

@@ -115,6 +115,26 @@ fi
 "$STAIR" figure $CHEAP --out pipe | true
 [ "${PIPESTATUS[0]}" -ne 141 ] || [ -s pipe/fig2-top.png ] || fail 'a closed pipe'
 
+# ---- what runs that were killed left ---------------------------------------------------------------------------
+mkdir -p killed/.stair-figure-999999999-0 killed/.stair-figure-999999999-1 killed/.stair-figure-$$-0 killed/.stair-figure-999999999-0x
+touch killed/.stair-figure-999999999-0/{plot.gp,plot.png,log,curve0.dat,curve7.dat} killed/.stair-figure-$$-0/plot.gp
+touch killed/.stair-figure-999999999-1/mine killed/.stair-999999999-0.tmp
+mkdir elsewhere && touch elsewhere/plot.gp && ln -s ../elsewhere killed/.stair-figure-999999998-0
+mkdir killed/.stair-figure-999999997-0
+(exec 9<killed/.stair-figure-999999997-0; flock -n 9; exec sleep 100) &
+holder=$!
+sleep 0.2
+expect 'beside what was killed' 0 'fig2-top' "$STAIR" figure $CHEAP --out killed
+kill $holder
+for gone in .stair-figure-999999999-0 .stair-999999999-0.tmp; do
+    [ ! -e killed/$gone ] || fail 'sweep' "killed/$gone is there still"
+done
+for other in .stair-figure-999999999-1/mine .stair-figure-$$-0/plot.gp .stair-figure-999999999-0x .stair-figure-999999997-0; do
+    [ -e killed/$other ] || fail 'sweep' "killed/$other is gone"
+done
+[ -e elsewhere/plot.gp ] || fail 'sweep' 'a link was followed'
+pass 'work folders of killed runs are removed, and no others'
+
 # ---- resuming ----------------------------------------------------------------------------------------------------
 RUNS="fig2-top-prenoise --threads 1 --quiet"
 "$STAIR" figure $RUNS --out whole >/dev/null || fail 'runs'

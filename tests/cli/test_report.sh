@@ -112,6 +112,8 @@ page 'types' types.npz
 holds 'NPZ: numbers, words, truth, arrays' page.html 'values(T, "alpha") == [.5, None, None] and values(T, "word") == ["<b>", "é", ""]
     and values(T, "flag") == ["yes", "no", "yes"] and values(T, "whole") == [1, 2, 3] and values(T, "cosine2") == [1, 3, 5]'
 holds 'NPZ: what is left out is named' page.html 'F[0]["notes"] == ["dg (3, 300) is left out"]'
+page 'edges' edges.npz
+holds 'NPZ: characters at the edges of UTF-8' page.html 'values(T, "word") == ["\x7f\x80\u07ff\u0800\uffff\U00010000\U0010ffff"]'
 page 'deflated' deflated.npz
 holds 'NPZ, deflated' page.html 'plots(T) == [("alpha", ["Q11"], ["Q11_error"], [])]'
 page 'csv' unix.csv dos.csv

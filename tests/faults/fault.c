@@ -3,6 +3,7 @@
  *   FAULT_KIND   memory, sync, rename, map or thread
  *   FAULT_AT     n, from 1; 0: none, calls are only counted
  *   FAULT_COUNT  file for the number of calls there were
+ *   FAULT_FILL   byte that fresh memory is full of: nothing fails, and nothing may change
  *
  * Writes are not here, because the C library's own streams cannot be replaced: faults.py limits the size of
  * files instead. */
@@ -26,13 +27,15 @@ typedef enum { NONE, MEMORY, SYNC, RENAME, MAP, THREAD } kind;
 
 static kind chosen;
 static long at;
+static int filling = -1;
 static atomic_long count;
 
 __attribute__((constructor)) static void begin(void)
 {
     static const char *const names[] = {"", "memory", "sync", "rename", "map", "thread"};
-    const char *name = getenv("FAULT_KIND"), *number = getenv("FAULT_AT");
+    const char *name = getenv("FAULT_KIND"), *number = getenv("FAULT_AT"), *fill = getenv("FAULT_FILL");
     at = number ? atol(number) : 0;
+    filling = fill ? atoi(fill) : -1;
     for (int k = 1; name && k < 6; k++)
         if (!strcmp(name, names[k])) chosen = (kind)k;
 }
@@ -58,9 +61,15 @@ static void *none(void)
     return NULL;
 }
 
+static void *filled(void *got, size_t size)
+{
+    if (got && filling >= 0) memset(got, filling, size);
+    return got;
+}
+
 void *malloc(size_t size)
 {
-    return fails(MEMORY) ? none() : __libc_malloc(size);
+    return fails(MEMORY) ? none() : filled(__libc_malloc(size), size);
 }
 
 void *calloc(size_t n, size_t size)
@@ -75,7 +84,7 @@ void *realloc(void *pointer, size_t size)
 
 void *memalign(size_t alignment, size_t size)
 {
-    return fails(MEMORY) ? none() : __libc_memalign(alignment, size);
+    return fails(MEMORY) ? none() : filled(__libc_memalign(alignment, size), size);
 }
 
 void *aligned_alloc(size_t alignment, size_t size)

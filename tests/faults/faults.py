@@ -6,7 +6,8 @@ not grow further.
 
 The verdict is by rule.  A run either gives the bytes of an undisturbed run and its exit code, or it ends with
 code 1, one line on standard error, nothing on standard output, no result and no temporary file.  A checkpoint
-may stay.  Nothing else passes: no signal, no other reason, no other number.  Without --all a sample of the calls
+may stay.  Nothing else passes: no signal, no other reason, no other number.  Memory full of one byte when it is
+allocated (NaN, or 1e306) fails nothing and changes nothing.  Without --all a sample of the calls
 fails; with it every one, or MOST of a kind and command.
 """
 import concurrent.futures
@@ -73,6 +74,8 @@ class Fault:
             count = os.path.join(self.base, "count-" + os.path.basename(place))
             env = {"PATH": "/usr/bin:/bin", "LD_PRELOAD": self.library, "FAULT_KIND": kind, "FAULT_AT": str(at),
                    "FAULT_COUNT": count}
+            if kind == "fill":
+                env["FAULT_FILL"] = str(at)
             threads = "3" if kind == "thread" else "1"
             extra = [] if words[0] in ("models", "tokenize", "report") else ["--threads", threads]
             def narrow():
@@ -92,8 +95,10 @@ class Fault:
             return done.returncode, done.stdout, done.stderr, files, calls
 
 
-def verdict(clean, got):
+def verdict(clean, got, kind):
     """None, or what is wrong."""
+    if kind == "fill" and got[0] != clean[0]:
+        return "exit %s: %s" % (got[0], got[2][:200].decode(errors="replace"))
     code, out, err, files, _ = got
     if code == clean[0]:
         if out == clean[1] and files == clean[3]:
@@ -138,7 +143,8 @@ def main():
         sizes = [len(v) for v in clean[3].values()] + [len(clean[1]), 4096]
         edges = sorted({0, 1, 100} | {s // 2 for s in sizes} | {max(0, s - 1) for s in sizes})
         jobs += [("size", size, size) for size in (edges if everything else edges[::3])]
-        results = pool.map(lambda j: (j, verdict(clean, fault.run(words, *j))), jobs)
+        jobs += [("fill", byte, None) for byte in (0xff, 0x7f)]
+        results = pool.map(lambda j: (j, verdict(clean, fault.run(words, *j), j[0])), jobs)
         for (kind, at, _), wrong in results:
             tried += 1
             if wrong:

@@ -121,6 +121,23 @@ static void tails_of_four_dimensions(void **state)
     channel_case_close(&fine);
 }
 
+/* A goal out of reach leaves no more error than a modest one: sample 4 has 1.3e-3 when 1e-4 is asked for. */
+static void more_precision_is_no_worse(void **state)
+{
+    static const double precision[] = {1e-6, 1e-8};
+    channel_case c = channel_case_open("attention:layers=2,noise=1", 5);
+    (void)state;
+    channel_case_draw(&c, 0.05, 1);
+    assert_int_equal(channel_case_try(&c, 1e-4, "auto", 4, 1), STAIR_OK);
+    double modest = c.error[4];
+    assert_true(modest < 2e-3);
+    for (int k = 0; k < 2; k++) {
+        assert_int_equal(channel_case_try(&c, precision[k], "auto", 4, 1), STAIR_OK);
+        assert_true(c.error[4] < 1.1 * modest);
+    }
+    channel_case_close(&c);
+}
+
 /* Posteriors of a rotation by samples: |dg|^2 by independent halves has no bias, that of the whole has that
  * of its noise.  At omega = 0, V = 1 rotations are uniform and dg = S/P - 1, S the scores. */
 enum { HALVED = 400, P = 3, M = 4, PM = P * M };
@@ -245,6 +262,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(rules_for_noise_on_y),
         cmocka_unit_test(a_rule_that_does_not_fit_is_refused),
         cmocka_unit_test(tails_of_four_dimensions),
+        cmocka_unit_test(more_precision_is_no_worse),
         cmocka_unit_test(halves_are_independent),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);

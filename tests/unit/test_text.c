@@ -21,6 +21,15 @@ static void slips_are_forgiven(void **state)
     assert_string_equal(stair_closest("act", words), "activation"); /* cut short */
 }
 
+/* Two neighbours exchanged are one slip, so nearer than two letters that are wrong. */
+static void exchanged_letters_are_one_slip(void **state)
+{
+    (void)state;
+    static const char *const end[] = {"abxy", "abcd", NULL}, *const begin[] = {"xycd", "abcd", NULL};
+    assert_string_equal(stair_closest("abdc", end), "abcd");
+    assert_string_equal(stair_closest("bacd", begin), "abcd");
+}
+
 static void strangers_are_not(void **state)
 {
     (void)state;
@@ -45,6 +54,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(slips_are_forgiven),
+        cmocka_unit_test(exchanged_letters_are_one_slip),
         cmocka_unit_test(strangers_are_not),
         cmocka_unit_test(the_word_itself_is_nearest),
     };
