@@ -97,6 +97,7 @@ class Table:
         while self.table.options[len(self.options)].name != ffi.NULL:
             option = Option(self, ffi.addressof(self.table.options[len(self.options)]))
             self.options[option.name] = option
+        self.values = {key: option.read(self.defaults) for key, option in self.options.items()}
 
 
 @functools.lru_cache(maxsize=None)
@@ -113,10 +114,12 @@ class Options:
             known = table(name)
             struct = ffi.new(f"{known.type} *", known.defaults[0])
             self.structs[name] = struct
-            for key, option in known.options.items():
-                if key in given:
+            self.values.update(known.values)
+            for key in given:
+                if key in known.options:
+                    option = known.options[key]
                     self.set(call, function, option, struct, given[key])
-                self.values[key] = option.read(struct)
+                    self.values[key] = option.read(struct)
 
     def set(self, call, function, option, struct, value):
         if value is None and option.default is None:
