@@ -5,6 +5,7 @@ import numpy as np
 
 from . import _arrays
 from ._call import BadInput, Call, _caught, text, whole
+from ._options import suggesting
 from ._results import Record, Result, record
 from ._stair import ffi, lib
 
@@ -38,6 +39,7 @@ def _keys(number):
     return keys
 
 
+@suggesting()
 def models():
     """The models there are: name, formula, summary, an example, and keys with (default, meaning)."""
     rows = []
@@ -138,6 +140,7 @@ class Model:
     >>> Model(lambda z: z[0] ** 2, noise=0.1)
     """
 
+    @suggesting("Model")
     def __init__(self, spec, *, noise=None, prenoise=0.0, indices=None, tokens=1, name="python", outputs=None,
                  vectorized=None):
         self._link = None
