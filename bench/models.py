@@ -22,7 +22,7 @@ def steps(spec, args="--precision 1e-2"):
 
 
 def amp(spec, alpha, dim):
-    args = f"--alpha {alpha} --dim {dim} --seeds 16 --max-iterations 100 --tolerance 1e-3"
+    args = f"--alpha {alpha} --dim {dim} --seeds 16 --max-iterations 100 --tolerance 1e-3 --test-samples 64"
     return {"spec": spec, "amp": args.split()}
 
 
@@ -51,7 +51,7 @@ TABLES = {
     "depth": [steps(f"attention:layers={n},skip={b * n}", "--precision 1e-2 --steps 2")
               for b in (1, 2) for n in (2, 3, 4, 8)],
     "amp": [amp("attention:layers=1,weights=untied", 0.6, 1000),
-            amp("attention:layers=1,heads=2,readout=1,noise=0.1", 1, 1000),
+            amp("attention:layers=1,heads=2,readout=1,noise=0.1", 1, 500),
             amp("attention-limit:layers=2,variant=flow", 0.4, 1000),
             amp("attention-limit:layers=3,beta=1", 0.5, 500),
             amp("attention:layers=1,tokens=3,rank=2", 0.3, 500),

@@ -178,7 +178,7 @@ plant 'leaps counted in what is known, too'       src/asymptotics/exponents.c 's
 plant_long 'strengths that noise adds to'              src/asymptotics/exponents.c 's|(2 \* r + 1) \* s->terms|(2 * r) * s->terms|' test_exponents
 plant 'a rotation sampled alike for all labels'   src/channel/sampling.c 's|M_SQRT1_2) + shift;|M_SQRT1_2) + 0 * shift;|' 'test_channel_rules halves_are_independent'
 plant_long 'halves that share their nodes'            src/channel/sampling.c 's|from = half \* (replicates / 2)|from = 0 * half|' 'test_channel_rules halves_are_independent'
-plant 'prediction errors of an exact overlap'    src/asymptotics/errors.c 's|most > 0) status|most > 2) status|' "$honest errors_know_the_error_of_the_overlap"
+plant 'prediction errors of an exact overlap'    src/asymptotics/errors.c 's|if (most > 0) {|if (most > 2) {|' "$honest errors_know_the_error_of_the_overlap"
 plant_long 'more than two dimensions, cut as in two'  src/channel/moments.c 's|f->dim > 2 ? 1 + cutoff + 0.5 \* cutoff \* cutoff : tuning.shell|tuning.shell|' 'test_channel_rules tails_of_four_dimensions'
 plant 'an entropy of an average that is not there' src/asymptotics/entropy.c 's|status = stair_average_create(context, structure, 0, effort.replicates, &at);|status = (stair_average_create(context, structure, 0, effort.replicates, \&at), STAIR_OK);|' test_asymptotics_memory
 plant 'an excluded end of an option allowed'      src/core/options.c 's|option->below ? value < option->high : value <= option->high|value <= option->high|' test_option_tables
@@ -214,7 +214,7 @@ plant 'pages without a limit'                     cli/page_table.c 's|if (cells 
 
 # numbers beside the main ones, and what is kept on disk
 plant_long 'an entropy without error'                  src/asymptotics/entropy.c 's|\*error \*= alpha;|*error = 0;|' 'test_reported entropies*'
-plant_long 'a Bayes error without error'               src/asymptotics/errors.c 's|errors->bayes_error = stair_replicate_error(n, job->bayes);|errors->bayes_error = 0;|' 'test_reported errors*'
+plant_long 'a Bayes error without error'               src/asymptotics/errors.c 's|errors->bayes_error = stair_replicate_error(n, job->place\[0\].bayes);|errors->bayes_error = 0;|' 'test_reported errors*'
 plant_long 'prediction errors without prenoise'        src/asymptotics/errors.c 's|1 + job->model->info.prenoise : 0|1 : 0|' 'test_reported errors*'
 plant_long 'the error of the weights by a norm'        src/asymptotics/errors.c 's|.weights = 1 - norm / p}|.weights = 1 - sqrt(norm) / p}|' 'test_reported errors*'
 plant_long 'a change of weights squared'               src/gamp/step.c 's|\*change = sqrt(moved / |*change = (moved / |' 'test_reported change*'

@@ -18,9 +18,12 @@
 #include "core/rng.h"
 #include "core/spectral.h"
 
+/* Points of one replicate grow until the error of both is a small share of the precision that was asked for:
+ * overlaps decide how good a curve is, and forward passes of deep models are not cheap. */
 static const struct {
-    uint64_t points; /* of one replicate */
-} tuning = {.points = 8192};
+    uint64_t fewest, growth, most;
+    double share;
+} tuning = {.fewest = 512, .growth = 4, .most = 8192, .share = 0.3};
 
 static void one_point(const stair_model *model, const double *root_q, const double *root_v,
                       const double *normals, double *bayes, double *plugin)
@@ -38,50 +41,54 @@ static void one_point(const stair_model *model, const double *root_q, const doub
     stair_prediction_add(outputs, 1, y, y_mean, plugin);
 }
 
+/* Two overlaps share their random numbers, which cost more than all else: the overlap itself, and the same
+ * moved by its error. */
+typedef struct {
+    double root_q[STAIR_SQUARE], root_v[STAIR_SQUARE];
+    double bayes[STAIR_MOST_REPLICATES], plugin[STAIR_MOST_REPLICATES]; /* by replicate, for their spread */
+} errors_place;
+
 typedef struct {
     const stair_model *model;
     uint64_t seed;
-    int replicates;
-    double root_q[STAIR_SQUARE], root_v[STAIR_SQUARE];
-    double bayes[STAIR_MOST_REPLICATES], plugin[STAIR_MOST_REPLICATES]; /* by replicate, for their spread */
+    int replicates, places;
+    uint64_t points;
+    errors_place place[2];
 } errors_job;
 
-/* out (2): both errors of replicate r, as parts of the mean. */
+/* out (places, 2): both errors of replicate r, as parts of the mean. */
 static stair_status one_replicate(void *user, size_t r, int thread, stair_context *local, double *out)
 {
     errors_job *job = user;
     int size = job->model->info.indices * job->model->info.tokens;
     double shift[3 * STAIR_MAX_CELLS], u[3 * STAIR_MAX_CELLS];
     (void)thread, (void)local;
-    job->bayes[r] = job->plugin[r] = 0;
+    for (int k = 0; k < job->places; k++) job->place[k].bayes[r] = job->place[k].plugin[r] = 0;
     stair_rng_uniforms(job->seed + 1, STAIR_RNG_SHIFT, (uint64_t)r, 3 * size, shift);
-    for (uint64_t i = 0; i < tuning.points; i++) {
-        (job->model->ops->even ? stair_qmc_even_point : stair_qmc_point)(3 * size, tuning.points, i, shift,
-                                                                         u);
+    for (uint64_t i = 0; i < job->points; i++) {
+        (job->model->ops->even ? stair_qmc_even_point : stair_qmc_point)(3 * size, job->points, i, shift, u);
         for (int k = 0; k < 3 * size; k++) u[k] = stair_qmc_normal(u[k]);
-        one_point(job->model, job->root_q, job->root_v, u, &job->bayes[r], &job->plugin[r]);
+        for (errors_place *x = job->place; x < job->place + job->places; x++)
+            one_point(job->model, x->root_q, x->root_v, u, &x->bayes[r], &x->plugin[r]);
     }
-    job->bayes[r] /= (double)tuning.points;
-    job->plugin[r] /= (double)tuning.points;
-    out[0] = job->bayes[r] / job->replicates;
-    out[1] = job->plugin[r] / job->replicates;
+    for (int k = 0; k < job->places; k++) {
+        errors_place *x = &job->place[k];
+        x->bayes[r] /= (double)job->points;
+        x->plugin[r] /= (double)job->points;
+        out[2 * k] = x->bayes[r] / job->replicates;
+        out[2 * k + 1] = x->plugin[r] / job->replicates;
+    }
     return STAIR_OK;
 }
 
-/* Means over replicates of what is at overlap q (P, P); by replicate in the job. */
-static stair_status evaluate(stair_context *context, errors_job *job, const double *q, double *bayes,
-                             double *plugin)
+static void put_overlap(errors_job *job, const double *q)
 {
     int p = job->model->info.indices;
-    stair_sum sum = {.parts = (size_t)job->replicates, .size = 2};
-    double rest[STAIR_SQUARE], mean[2];
+    errors_place *x = &job->place[job->places++];
+    double rest[STAIR_SQUARE];
     for (int i = 0; i < p * p; i++) rest[i] = (i % (p + 1) == 0 ? 1 + job->model->info.prenoise : 0) - q[i];
-    stair_spectral_map(p, q, stair_shifted_root, 0, job->root_q);
-    stair_spectral_map(p, rest, stair_shifted_root, 0, job->root_v);
-    STAIR_TRY(stair_sum_blocks(context, &sum, one_replicate, job, NULL, mean));
-    *bayes = mean[0];
-    *plugin = mean[1];
-    return STAIR_OK;
+    stair_spectral_map(p, q, stair_shifted_root, 0, x->root_q);
+    stair_spectral_map(p, rest, stair_shifted_root, 0, x->root_v);
 }
 
 /* q with its diagonal moved by its error towards the middle, all else in proportion: a legal overlap. */
@@ -99,27 +106,13 @@ static void move_overlap(int p, const double *q, const double *q_error, double *
         if (q[i * (p + 1)] == 0) moved[i * (p + 1)] = fmin(1, q_error[i * (p + 1)]);
 }
 
-/* Adds what the error of q does to the errors; the same random numbers at both places. */
-static stair_status add_error_of_overlap(stair_context *context, errors_job *job, const double *q,
-                                         const double *q_error, stair_errors *errors)
-{
-    int p = job->model->info.indices;
-    double moved[STAIR_SQUARE], bayes, plugin, norm = 0;
-    move_overlap(p, q, q_error, moved);
-    for (int i = 0; i < p * p; i++) norm += moved[i] * moved[i];
-    STAIR_TRY(evaluate(context, job, moved, &bayes, &plugin));
-    errors->bayes_error = hypot(errors->bayes_error, bayes - errors->bayes);
-    errors->plugin_error = hypot(errors->plugin_error, plugin - errors->plugin);
-    errors->weights_error = fabs(1 - norm / p - errors->weights);
-    return STAIR_OK;
-}
-
 stair_status stair_errors_at(stair_context *context, const stair_model *model,
                              const stair_asymptotics_options *options, const double *q, const double *q_error,
                              stair_errors *errors)
 {
     int p = model->info.indices, n = options->replicates;
-    double norm = 0, most = 0;
+    double norm = 0, most = 0, moved[STAIR_SQUARE], moved_norm = 0, mean[4] = {0},
+           allowed = tuning.share * options->precision;
     errors_job *job = calloc(1, sizeof *job);
     if (!job) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
     job->model = model;
@@ -129,11 +122,30 @@ stair_status stair_errors_at(stair_context *context, const stair_model *model,
         norm += q[i] * q[i];
         if (q_error) most = fmax(most, q_error[i]);
     }
+    put_overlap(job, q);
+    if (most > 0) {
+        move_overlap(p, q, q_error, moved);
+        for (int i = 0; i < p * p; i++) moved_norm += moved[i] * moved[i];
+        put_overlap(job, moved);
+    }
+    stair_sum sum = {.parts = (size_t)n, .size = 2 * (size_t)job->places};
+    stair_status status = STAIR_OK;
     *errors = (stair_errors){.weights = 1 - norm / p};
-    stair_status status = evaluate(context, job, q, &errors->bayes, &errors->plugin);
-    errors->bayes_error = stair_replicate_error(n, job->bayes);
-    errors->plugin_error = stair_replicate_error(n, job->plugin);
-    if (status == STAIR_OK && most > 0) status = add_error_of_overlap(context, job, q, q_error, errors);
+    bool enough = false;
+    for (job->points = tuning.fewest; status == STAIR_OK && !enough; job->points *= tuning.growth) {
+        status = stair_sum_blocks(context, &sum, one_replicate, job, NULL, mean);
+        errors->bayes_error = stair_replicate_error(n, job->place[0].bayes);
+        errors->plugin_error = stair_replicate_error(n, job->place[0].plugin);
+        enough = job->points >= tuning.most ||
+                 (errors->bayes_error <= allowed * mean[0] && errors->plugin_error <= allowed * mean[1]);
+    }
+    errors->bayes = mean[0];
+    errors->plugin = mean[1];
+    if (job->places > 1) { /* what the error of q does to the errors */
+        errors->bayes_error = hypot(errors->bayes_error, mean[2] - mean[0]);
+        errors->plugin_error = hypot(errors->plugin_error, mean[3] - mean[1]);
+        errors->weights_error = fabs(1 - moved_norm / p - errors->weights);
+    }
     errors->gibbs = 2 * errors->bayes;
     errors->gibbs_error = 2 * errors->bayes_error;
     free(job);

@@ -18,6 +18,11 @@ stair_theory_kind stair_gamp_theory_kind(const stair_gamp_options *options, stai
     return kind == STAIR_THEORY_FIXED && options->start_overlap > 0 ? STAIR_THEORY_TRAJECTORY : kind;
 }
 
+/* Overlaps of a run spread by about 1/sqrt(D): state evolution beside it need not be far better. */
+static const struct {
+    double share, coarsest; /* of that spread; and the most, whatever the dimension */
+} tuning = {.share = 0.2, .coarsest = 1e-2};
+
 static stair_status allocate(stair_context *context, int indices, int count,
                              stair_gamp_expectation **expectation)
 {
@@ -70,6 +75,7 @@ stair_status stair_gamp_expect(stair_context *context, const stair_model *model,
     stair_asymptotics_options how = stair_asymptotics_defaults();
     how.side = options->side;
     how.seed = options->seed;
+    how.precision = fmin(tuning.coarsest, fmax(how.precision, tuning.share / sqrt((double)options->dim)));
     stair_status status = kind == STAIR_THEORY_NONE ? STAIR_OK
                           : count == 1 ? fixed_point(context, model, &how, options->alpha, *expectation)
                                        : trajectory(context, model, options, &how, points, *expectation);

@@ -121,6 +121,26 @@ static void polish_points(int m, int rank, const double *delta, double *h)
     }
 }
 
+/* The first direction k along which tokens differ by rounding alone.  What they have in common there may be
+ * large, and shows in the norms by their product: h_ik = c + s_i adds 2 c s_i.  Any c will do that has s_i no
+ * larger than rounding, |s|^2 = value. */
+static void flat_direction(int m, int rank, int k, double value, const double *excess, double *h)
+{
+    double left[STAIR_MAX_TOKENS], norm = 0;
+    for (int i = 0; i < m; i++) {
+        left[i] = excess[i];
+        for (int l = 0; l < k; l++) { /* a direction's part is 2 c_l (h_il - c_l) */
+            double centre = 0;
+            for (int j = 0; j < m; j++) centre += h[j * rank + l] / m;
+            left[i] -= 2 * centre * (h[i * rank + l] - centre);
+        }
+        norm += left[i] * left[i];
+    }
+    if (!(norm > 0) || !(value > 0)) return;
+    norm = sqrt(norm);
+    for (int i = 0; i < m; i++) h[i * rank + k] = 0.5 * norm / sqrt(value) + left[i] * sqrt(value) / norm;
+}
+
 /* P_L >= 2: centred Gram matrix by double centring, its square root, then the centre of mass. */
 static stair_status points_from_softmax(stair_context *context, int m, int rank, const double *delta,
                                         double *h)
@@ -139,15 +159,23 @@ static stair_status points_from_softmax(stair_context *context, int m, int rank,
     if (values[0] < -tuning.feasible * (largest + 1e-12))
         return infeasible(context, "squared distances of tokens are not Euclidean");
     memset(h, 0, sizeof(double) * (size_t)(m * rank));
+    /* |h_i|^2 less that of the centred Gram matrix, and less its mean: a direction along which tokens hardly
+     * differ is orthogonal to 1 only roughly */
+    double excess[STAIR_MAX_TOKENS] = {0}, mean = 0;
+    for (int i = 0; i < m; i++) {
+        for (int j = 0; j < m; j++) excess[i] += (delta[i * m + j] - delta[j * m + i]) / m;
+        excess[i] -= gram[i * m + i];
+        mean += excess[i] / m;
+    }
+    for (int i = 0; i < m; i++) excess[i] -= mean;
     for (int k = 0; k < kept; k++) {
         double value = values[m - 1 - k], centre = 0;
-        if (!(value > tuning.flat * largest) || value <= 0) continue; /* a tie along this direction */
-        for (int i = 0; i < m; i++) h[i * rank + k] = sqrt(value) * vectors[i * m + (m - 1 - k)];
-        for (int i = 0; i < m; i++) {
-            double norm_gap = 0; /* |h_i|^2 less its mean */
-            for (int j = 0; j < m; j++) norm_gap += (delta[i * m + j] - delta[j * m + i]) / m;
-            centre += 0.5 * h[i * rank + k] * (norm_gap - gram[i * m + i]) / value;
+        if (!(value > tuning.flat * largest) || value <= 0) {
+            flat_direction(m, rank, k, tuning.flat * largest, excess, h);
+            break;
         }
+        for (int i = 0; i < m; i++) h[i * rank + k] = sqrt(value) * vectors[i * m + (m - 1 - k)];
+        for (int i = 0; i < m; i++) centre += 0.5 * h[i * rank + k] * excess[i] / value;
         for (int i = 0; i < m; i++) h[i * rank + k] += centre;
     }
     if (rank < m) polish_points(m, rank, delta, h); /* else h has a common part that is not in it yet */

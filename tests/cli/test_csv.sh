@@ -70,7 +70,7 @@ PY
 pass 'CSV and NPZ hold the same numbers under the same names'
 sed -n 2p table.txt | grep -Eq ' Q11 +error +Q22 +error ' || fail 'a table has the same names, errors beside them' "$(sed -n 2p table.txt)"
 pass 'a table has the same names'
-"$STAIR" evolve attention:layers=6 --alpha 0.01 --from uninformed --precision 0.5 --samples 64 --quiet >wide.txt 2>/dev/null
+"$STAIR" evolve norm2:indices=6 --alpha 0.01 --from uninformed --precision 0.5 --samples 64 --quiet >wide.txt 2>/dev/null
 sed -n 2p wide.txt | grep -Eq ' Q55 +Q66 +error ' || fail 'many indices: one column for the largest error' "$(sed -n 2p wide.txt)"
 pass 'many indices: one column for the largest error'
 
@@ -88,7 +88,7 @@ plotted() { # NAME FILE X Y COUNT: how many points gnuplot finds
 plotted 'gnuplot: a grid' e.csv alpha Q11 10
 plotted 'gnuplot: missing entries are left out' e.csv alpha Q22 5
 plotted 'gnuplot: a staircase, what is not a number left out' s.csv alpha eigenvalue 2
-"$STAIR" figure staircase-curve square --precision 0.1 --quiet --out fig >/dev/null || fail 'figure'
+"$STAIR" figure staircase-curve door --precision 0.1 --quiet --out fig >/dev/null || fail 'figure'
 plotted 'gnuplot: the CSV of a figure' fig/staircase.csv alpha Q11_error $(($(grep -vc '^#' fig/staircase.csv) - 1))
 grep -v '^#' fig/staircase.csv | head -1 | grep -q '^alpha,Q11,Q11_error,bayes,bayes_error,plugin,plugin_error,weights$' || fail 'names of a figure are those of evolve'
 pass 'names of a figure are those of evolve'

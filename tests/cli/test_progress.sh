@@ -17,7 +17,7 @@ assert 0 <= shown[0] and shown[-1] <= 100 and shown[-1] > shown[0], shown
 PY
     pass "$name"
 }
-shows 'several alphas and seeds, theory after each' amp attention:layers=2 --dim 1500 --alpha 0.3,0.6,0.9 --seeds 4 --summary
+shows 'several alphas and seeds, theory after each' amp attention:layers=2 --dim 1500 --alpha 0.2,0.3 --seeds 4 --summary
 shows 'a figure: staircase, then curve' figure staircase-curve attention:layers=1 --precision 0.002 --out fig
 shows 'a grid of staircases' threshold attention:layers=2 --set skip=0.5,1,2,4 --steps 2 --precision 0.005
 shows 'a sweep over alpha' evolve attention:layers=1,tokens=3 --alpha 0.1,0.2,0.3 --samples 16384 --precision 0.1

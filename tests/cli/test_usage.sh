@@ -104,13 +104,13 @@ grep -q '^{.*"alpha": 0.15, ' stdout || fail 'results in JSON: 0.15' "$(cat stdo
 expect 'a range of a model key' 0 'skip=0.15,' "$STAIR" threshold attention:layers=2 --set skip=0.1:0.2:0.05 --steps 1 --precision 0.1 --json
 
 # Figures are not lost.
-"$STAIR" figure staircase-curve square --precision 0.1 --out figure --quiet >/dev/null || fail 'figure'
+"$STAIR" figure staircase-curve door --precision 0.1 --out figure --quiet >/dev/null || fail 'figure'
 for extension in csv png pdf; do
     mkdir "f_$extension" && echo old >"f_$extension/staircase.$extension"
-    refuse "figure keeps $extension" "f_$extension/staircase.$extension exists; pass --force" "$STAIR" figure staircase-curve square --out "f_$extension"
+    refuse "figure keeps $extension" "f_$extension/staircase.$extension exists; pass --force" "$STAIR" figure staircase-curve door --out "f_$extension"
     [ "$(ls f_$extension)" = "staircase.$extension" ] && [ "$(cat f_$extension/*)" = old ] || fail "figure keeps $extension" "$(ls f_$extension)"
 done
-expect 'figure --force' 0 'Written' "$STAIR" figure staircase-curve square --precision 0.1 --out f_csv --force
+expect 'figure --force' 0 'Written' "$STAIR" figure staircase-curve door --precision 0.1 --out f_csv --force
 cmp -s f_csv/staircase.csv figure/staircase.csv || fail 'figure --force replaces'
 refuse 'figure of no model leaves no folder' 'unknown model' "$STAIR" figure staircase-curve squaer --out nothing
 finish

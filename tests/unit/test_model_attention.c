@@ -55,6 +55,27 @@ static void outputs_become_labels(void **state)
     channel_case_close(&c);
 }
 
+/* Three tokens of rank two that lie on a line but for rounding, away from the origin: how far they are from
+ * it shows in the norms alone. */
+static void tokens_on_a_line_have_a_fibre(void **state)
+{
+    static const double off[] = {0, 1e-9, 3e-8, 1e-7, 2e-7, 1e-6, 1e-5, 1e-4};
+    channel_case c = channel_case_open("attention:layers=1,tokens=3,rank=2", 1);
+    (void)state;
+    for (int k = 0; k < 8; k++)
+        for (double common = 0.01; common < 2; common *= 1.7) {
+            double s = off[k], label[9], omega[6] = {0}, cov[] = {1, 0, 0, 1}, g[6];
+            const double z[] = {3.6166, 0.1, 0.12, common + s, common - s, common};
+            assert_int_equal(stair_model_forward(c.context, c.model, 1, z, label), STAIR_OK);
+            stair_channel_options options = stair_channel_defaults();
+            stair_channel_result result = {.g = g};
+            options.precision = 0.1;
+            if (stair_channel_evaluate(c.context, c.model, &options, 0, 1, label, omega, 1, cov, &result))
+                fail_msg("off %g, common %g: %s", s, common, stair_context_message(c.context));
+        }
+    channel_case_close(&c);
+}
+
 #define GRADIENT(spec)                                                                                       \
     {                                                                                                        \
         spec, gradient_is_the_derivative, NULL, NULL, spec                                                   \
@@ -71,6 +92,7 @@ int main(void)
         GRADIENT("attention:layers=3,rank=1+2+1,tokens=3,skip=-0.5"),
         GRADIENT("attention:layers=3,activation=linear,mixing=literal,skip=0.3"),
         cmocka_unit_test(outputs_become_labels),
+        cmocka_unit_test(tokens_on_a_line_have_a_fibre),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
