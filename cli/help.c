@@ -1,5 +1,6 @@
 /* What `stair --help`, `stair COMMAND --help` and `stair man` print. */
 #include "help.h"
+#include "column_words.h"
 
 #include <string.h>
 
@@ -124,6 +125,22 @@ static void roff(FILE *file, const char *text)
     }
 }
 
+static void man_columns(FILE *file, const char *command)
+{
+    const cli_column_word *word = column_words(command);
+    if (!word) return;
+    fputs(".PP\nColumns (X_error is the error of X, in its unit):\n", file);
+    for (; word->name; word++) {
+        fputs(".TP\n\\fB", file);
+        roff(file, word->name);
+        fputs("\\fR [", file);
+        roff(file, word->unit);
+        fputs("]\n", file);
+        roff(file, word->text);
+        putc('\n', file);
+    }
+}
+
 static void man_command(FILE *file, const cli_command *command)
 {
     option_scope scope = command_scope(command);
@@ -147,6 +164,7 @@ static void man_command(FILE *file, const cli_command *command)
         if (*value) fprintf(file, "\n(default %s)", value);
         putc('\n', file);
     }
+    man_columns(file, command->name);
     fputs(".PP\nExamples:\n.PP\n.nf\n", file);
     roff(file, command->examples);
     fputs(".fi\n", file);

@@ -73,13 +73,14 @@ typedef struct stair_model stair_model;
 
 typedef struct {
     const char *name;
-    int layers;        /* L, or 1 */
-    int tokens;        /* M */
-    int indices;       /* P, rows of Z */
-    int label_size;    /* K, numbers that carry one label */
-    bool label_is_log; /* the label is carried as log y: rows of log-softmax */
-    bool output_noisy; /* the label is y itself, with `noise` added */
-    const int *ranks;  /* (layers): indices of each layer, in row order */
+    int layers;           /* L, or 1 */
+    int tokens;           /* M */
+    int indices;          /* P, rows of Z */
+    int label_size;       /* K, numbers that carry one label */
+    bool label_is_log;    /* the label is carried as log y: rows of log-softmax */
+    bool output_noisy;    /* the label is y itself, with `noise` added */
+    bool label_is_output; /* labels are carried as y itself, with noise or without */
+    const int *ranks;     /* (layers): indices of each layer, in row order */
     double prenoise, noise;
     int row_layers; /* layers that rows belong to: L, and one more for a readout */
     int blocks;     /* of the embedding, of equal dimension: rows act on one of them; usually 1 */
@@ -112,13 +113,20 @@ typedef struct {
     void (*function)(void *user, const double *z, double *y);
     /* gradient (P, M) of sum_k cotangent_k y_k; NULL: by differences, to about nine digits. */
     void (*gradient)(void *user, const double *z, const double *cotangent, double *gradient);
-    void *user; /* handed to both; has to outlive the model */
+    void *user; /* handed to all; has to outlive the model */
+    /* The same for n points at once, where that is cheaper; NULL: there is none.  Number c of point i is
+     * z[c * stride + i], c = p * M + m, and its output k y[k * stride + i]; n <= stride. */
+    void (*block)(void *user, size_t n, size_t stride, const double *z, double *y);
 } stair_link;
 stair_status stair_model_from_link(stair_context *context, const stair_link *link, stair_model **model);
 
 /* labels (n, K) = g(Z), Z (n, P, M), without noise.  Log labels where the model carries logs. */
 stair_status stair_model_forward(stair_context *context, const stair_model *model, size_t n, const double *z,
                                  double *labels);
+
+/* Plain outputs y (n, K) = g(Z), without noise: what labels are where label_is_output. */
+stair_status stair_model_outputs(stair_context *context, const stair_model *model, size_t n, const double *z,
+                                 double *y);
 
 /* gradient (P, M) of sum_k cotangent_k y_k at Z (P, M); y is the plain output, not its log. */
 stair_status stair_model_gradient(stair_context *context, const stair_model *model, const double *z,

@@ -7,7 +7,7 @@ from . import _arrays
 from ._asymptotics import MODEL, one_of
 from ._call import BadInput, Call, text, warn, whole
 from ._model import Model, model_of
-from ._options import command, table
+from ._options import command, suggesting, table
 from ._results import Record, Result, hidden, record
 from ._stair import ffi, lib
 
@@ -121,12 +121,14 @@ class Amp(Result):
     row_type = Run
     _object = None
 
+    @suggesting()
     def predict(self, X, *, full=False, threads=0, device=None, progress=None):
         """Posterior mean (n, K) of y at new X (n, M, D); with full=True (mean, standard deviation, plug-in)."""
         run = self[0]
         how = dict(threads=threads, device=device, progress=progress)
         return predict(self._object or Model(self.model), run.weights, run.cov, run.seed, X, full, how)
 
+    @suggesting()
     def save(self, file, *, overwrite=False):
         """Keeps the posterior of the first run as NPZ; `stair amp --load` and stair.load() read it."""
         run = self[0]
@@ -141,11 +143,13 @@ class Posterior:
     def __init__(self, model, weights, cov, seed):
         self.model, self.weights, self.cov, self.seed = model, weights, cov, seed
 
+    @suggesting()
     def predict(self, X, *, full=False, threads=0, device=None, progress=None):
         """Posterior mean (n, K) of y at new X (n, M, D); with full=True (mean, standard deviation, plug-in)."""
         how = dict(threads=threads, device=device, progress=progress)
         return predict(model_of(self.model), self.weights, self.cov, self.seed, X, full, how)
 
+    @suggesting()
     def save(self, file, *, overwrite=False):
         save(file, self.model, self.weights, self.cov, self.seed, overwrite)
 
@@ -168,6 +172,7 @@ def save(file, model, weights, cov, seed, overwrite):
             os.unlink(beside)
 
 
+@suggesting()
 def load(file):
     """A posterior that Amp.save() or `stair amp --save` kept."""
     try:
@@ -368,6 +373,7 @@ class GAMP:
             raise BadInput("this GAMP is not fitted yet: call fit(X, y)")
         return self.result_
 
+    @suggesting()
     def predict(self, X, return_std=False):
         """Posterior mean (n, K), with return_std=True also the posterior standard deviation."""
         mean, deviation, _ = self._fitted().predict(X, full=True)
@@ -380,6 +386,7 @@ class GAMP:
         spread = ((y - y.mean(axis=0)) ** 2).sum(axis=0)
         return float(np.mean(1 - ((y - mean) ** 2).sum(axis=0) / np.where(spread > 0, spread, 1)))
 
+    @suggesting()
     def save(self, file, *, overwrite=False):
         self._fitted().save(file, overwrite=overwrite)
 

@@ -1,4 +1,6 @@
 """The channel: posterior moments of Z given its label; and the identities that it has to satisfy."""
+import functools
+
 import numpy as np
 
 from . import _arrays
@@ -23,15 +25,24 @@ class Moments(Record):
     dg: np.ndarray
     error: np.ndarray
     nodes: np.ndarray
-    method: np.ndarray
+    code: np.ndarray
     labels: np.ndarray
     omega: np.ndarray
     cov: np.ndarray
     converged: bool
     message: str
 
+    @classmethod
+    def shown(cls):
+        return ["method" if name == "code" else name for name in super().shown()]
+
     def __len__(self):
         return len(self.logz)
+
+    @functools.cached_property
+    def method(self):
+        """The rule that served each sample, by name; made when it is asked for, from its number `code`."""
+        return np.array(_method_names(), dtype=object)[self.code]
 
     def rows(self):
         return [
@@ -127,21 +138,19 @@ def channel(call, options, model: "str | Model", y: "ArrayLike | None" = None, o
         labels, omega, cov = _given(model, y, logits, omega, cov)
     n, p, m = omega.shape
     out = {"logz": np.empty(n), "g": np.empty((n, p, m)), "dg": np.empty((n, p * m, p * m)), "error": np.empty(n),
-           "nodes": np.empty(n, np.int64), "method": np.empty(n, np.intc)}
-    kinds = {"nodes": "int64_t", "method": "int"}
-    result = ffi.new("stair_channel_result *",
-                     {key: _arrays.pointer(a, kinds.get(key, "double")) for key, a in out.items()})
+           "nodes": np.empty(n, np.int64), "code": np.empty(n, np.intc)}
+    kinds = {"nodes": "int64_t", "code": "int"}
+    result = ffi.new("stair_channel_result *", {"method" if key == "code" else key:
+                                                _arrays.pointer(a, kinds.get(key, "double")) for key, a in out.items()})
     call(lib.stair_channel_evaluate, model.enter(call), how, 0, n, _arrays.pointer(labels), _arrays.pointer(omega),
          1 if cov.ndim == 2 else n, _arrays.pointer(cov), result, allow=[Status.NOT_CONVERGED])
-    bad = ~(out["error"] <= how.precision)
     message = ""
-    if bad.any():
+    if n and not out["error"].max() <= how.precision:  # NaN, too
+        bad = ~(out["error"] <= how.precision)
         worst = int(np.argmax(np.where(np.isnan(out["error"]), np.inf, out["error"])))
         message = (f"{int(bad.sum())} of {n} samples miss precision {how.precision:g}, worst sample {worst} with error "
                    f"{out['error'][worst]:.2g}; raise max_nodes or relax precision")
         warn(message)
-    names = np.array(_method_names(), dtype=object)
-    out["method"] = names[out["method"]]
     return Moments(**out, labels=labels, omega=omega, cov=cov, converged=not message, message=message)
 
 

@@ -97,6 +97,7 @@ class Table:
         while self.table.options[len(self.options)].name != ffi.NULL:
             option = Option(self, ffi.addressof(self.table.options[len(self.options)]))
             self.options[option.name] = option
+        self.values = {key: option.read(self.defaults) for key, option in self.options.items()}
 
 
 @functools.lru_cache(maxsize=None)
@@ -113,10 +114,12 @@ class Options:
             known = table(name)
             struct = ffi.new(f"{known.type} *", known.defaults[0])
             self.structs[name] = struct
-            for key, option in known.options.items():
-                if key in given:
+            self.values.update(known.values)
+            for key in given:
+                if key in known.options:
+                    option = known.options[key]
                     self.set(call, function, option, struct, given[key])
-                self.values[key] = option.read(struct)
+                    self.values[key] = option.read(struct)
 
     def set(self, call, function, option, struct, value):
         if value is None and option.default is None:
@@ -133,8 +136,27 @@ def unknown(function, name, known):
     import difflib
 
     near = difflib.get_close_matches(name, known, 1, 0.6) or [k for k in known if name in k or k in name][:1]
-    hint = f"; did you mean {near[0]}?" if near else f"; there are {', '.join(sorted(known))}"
+    rest = f"there are {', '.join(sorted(known))}" if known else "it takes none"
+    hint = f"; did you mean {near[0]}?" if near else f"; {rest}"
     return BadKeyword(f"{function}() has no keyword {name}{hint}")
+
+
+def suggesting(title=None):
+    """Decorates a function without options of the library: a keyword that it does not have gets a suggestion."""
+
+    def wrap(function):
+        known = [p.name for p in inspect.signature(function).parameters.values() if p.name not in ("self", "cls")]
+
+        @functools.wraps(function)
+        def run(*arguments, **given):
+            for key in given:
+                if key not in known:
+                    raise unknown(title or function.__name__, key, known)
+            return function(*arguments, **given)
+
+        return run
+
+    return wrap
 
 
 def command(*names, without=(), own=None):
@@ -194,4 +216,4 @@ def _doc(text_, parameters, own, known):
     return "\n".join(lines) + "\n"
 
 
-__all__ = ["Option", "Options", "Table", "command", "table", "whole"]
+__all__ = ["Option", "Options", "Table", "command", "suggesting", "table", "whole"]

@@ -34,6 +34,9 @@ class Input(Case):
             (stair.tokenize, ("a", VOCAB), {"long": 1}, "longest"),
             (stair.diagnose, ("square",), {"point": 1}, "points"),
             (stair.GAMP, ("square",), {"dampin": 1}, "damping"),
+            (stair.Model, ("square",), {"nois": 1}, "noise"),
+            (stair.Model, (lambda z: z,), {"noise": 1, "vectorised": True}, "vectorized"),
+            (stair.load, (), {"fil": "w.npz"}, "file"),
         ]
         for function, arguments, keywords, hint in calls:
             with self.subTest(function.__name__):
@@ -41,6 +44,17 @@ class Input(Case):
                              *arguments, **keywords)
                 with self.assertRaises(TypeError):
                     function(*arguments, **keywords)
+
+    def test_wrong_keywords_of_methods_have_a_suggestion(self):
+        fitted = stair.amp("square", X, Y, max_iterations=1)
+        kept = stair.Posterior(fitted.model, fitted[0].weights, fitted[0].cov, 1)
+        for owner in (fitted, kept):
+            self.refused(r"predict\(\) has no keyword ful; did you mean full\?", owner.predict, X, ful=True)
+            self.refused(r"save\(\) has no keyword overwrit; did you mean overwrite\?", owner.save, "w", overwrit=True)
+        self.refused(r"predict\(\) has no keyword return_dev; did you mean return_std\?", stair.GAMP("square").predict, X,
+                     return_dev=True)
+        self.refused(r"models\(\) has no keyword name; it takes none", stair.models, name="square")
+        self.refused(r"threshold\(\) has no keyword step; did you mean steps\?", stair.Model("square").threshold, step=1)
 
     def test_models(self):
         for function, more in ((stair.threshold, ()), (stair.evolve, (1,)), (stair.entropy, (1,)), (stair.errors, (1,)),

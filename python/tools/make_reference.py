@@ -4,7 +4,7 @@
     make_reference.py PROGRAM --check    exit code 1 where it is not up to date
 
 Names, texts, defaults and ranges of options come from the option tables (through --help and the Python package, which
-read them), output columns from small runs."""
+read them), output columns from small runs, their units and meanings from the table that `stair man` prints."""
 import argparse
 import csv
 import io
@@ -24,6 +24,10 @@ HEAD = """# Reference
 
 Every command with its options and output columns, every model with its keys. This page is written by
 `python/tools/make_reference.py` from the tables that the program itself reads: do not edit it.
+
+Units of columns: `samples/D` counts samples per dimension, alpha = N/D; an `overlap` is between 0, nothing is
+known, and 1, all is known; `y^2` is the square of an output, summed over the numbers of a label; `nats` are
+natural logarithms. In brackets are the sizes of arrays: P indices, M tokens.
 
 """
 QUESTIONS = ["--data", "data/questions.label", "--vocab", "data/vocab.txt"]
@@ -93,20 +97,60 @@ def shape(value):
     return "text" if isinstance(value, str) else "number, or null"
 
 
-def columns(program, command):
+def column_words(program):
+    """{command: {name: (unit, meaning)}} of the manual page."""
+    found, command = {}, None
+    plain = run(program, "man").replace("\\-", "-").replace("\\&", "").replace("\\e", "\\")
+    lines = plain.splitlines()
+    for i, line in enumerate(lines):
+        if line.startswith(".SS stair "):
+            command = line.split()[2]
+        match = re.fullmatch(r"\\fB([^-].*?)\\fR \[(.*)\]", line)
+        if match and lines[i - 1] == ".TP":
+            found.setdefault(command, {})[match.group(1)] = (match.group(2), lines[i + 1])
+    return found
+
+
+def members(row, before=""):
+    """(name, value) of a row of JSON; what an object holds has its name before it."""
+    for key, value in row.items():
+        if isinstance(value, dict):
+            yield from members(value, f"{before}{key}.")
+        else:
+            yield before + key, value
+
+
+def words_of(known, command, name):
+    """Unit and meaning; an error has those of what it is the error of."""
+    if name in known:
+        return known[name]
+    if name.endswith("_error") and name[:-6] in known:
+        return known[name[:-6]][0], f"the error of `{name[:-6]}`"
+    raise SystemExit(f"stair {command}: column {name} is not in cli/column_words.c")
+
+
+def columns(program, command, words):
     if command not in RUNS:
         return ""
-    words = [command, *RUNS[command]]
-    row = json.loads(run(program, *words, "--json"))["results"][0]
-    names = next(csv.reader(io.StringIO(run(program, *words, "--csv"))))
+    known = words.get(command, {})
+    arguments = [command, *RUNS[command]]
+    row = json.loads(run(program, *arguments, "--json"))["results"][0]
+    names = next(csv.reader(io.StringIO(run(program, *arguments, "--csv"))))
     listed = ", ".join(f"`{name}`" for name in names)
-    lines = "".join(f"| `{key}` | {shape(value)} |\n" for key, value in row.items())
     listed = textwrap.fill(f"Columns of CSV and NPZ, here of a model with one index: {listed}.", 108)
-    return (f"{listed}\n\n"
-            f"| in JSON | what it holds |\n|---|---|\n{lines}\n")
+    body = f"{listed}\n\n| in JSON | unit | what it is | what it holds |\n|---|---|---|---|\n"
+    shown = set()
+    for name, value in members(row):
+        unit, meaning = words_of(known, command, name)
+        shown.add(name)
+        body += f"| `{name}` | {cell(unit)} | {cell(meaning)} | {shape(value)} |\n"
+    others = [name for name in known if name not in shown]
+    for name in others:
+        body += f"| `{name}` | {cell(known[name][0])} | {cell(known[name][1])} | |\n"
+    return body + "\n"
 
 
-def section(program, command):
+def section(program, command, words):
     text = run(program, command, "--help")
     usage, rest = text.split("\n\n", 1)
     about, rest = rest.split("\noptions:\n")
@@ -117,7 +161,7 @@ def section(program, command):
     for name, value, meaning, default in options(part):
         row = [f"`--{name}`", value, meaning, default, range_of(command, name)]
         body += "| " + " | ".join(cell(c) for c in row) + " |\n"
-    body += "\n" + columns(program, command)
+    body += "\n" + columns(program, command, words)
     return body + "Examples:\n\n" + "".join(f"    {line.strip()}\n" for line in examples.splitlines()) + "\n"
 
 
@@ -132,7 +176,8 @@ def models():
 
 
 def reference(program):
-    text = HEAD + "".join(section(program, command) for command in commands(program)) + models()
+    words = column_words(program)
+    text = HEAD + "".join(section(program, command, words) for command in commands(program)) + models()
     text += "## Exit status and environment\n\n"
     tail = run(program, "--help").split("exit status:\n")[1].rsplit("\n\n", 1)[0]
     return text + "".join(f"    {line}".rstrip() + "\n" for line in tail.splitlines())

@@ -5,6 +5,7 @@
 import argparse
 import dataclasses
 import enum
+import functools
 import inspect
 import pathlib
 import sys
@@ -33,7 +34,7 @@ GIVEN = {
     "overwrite": "bool", "full": "bool", "threads": "int", "device": "str | None", "progress": "bool | None",
     "deep": "bool", "return_std": "bool", "noise": "float | None", "prenoise": "float", "indices": "int | None",
     "tokens": "int", "name": "str", "outputs": "int | None", "model": "str | Model", "message": "str",
-    "status": "Status | None", "ax": "Any", "weights": "np.ndarray", "cov": "np.ndarray", "seed": "int",
+    "status": "Status | None", "vectorized": "bool | None", "ax": "Any", "weights": "np.ndarray", "cov": "np.ndarray", "seed": "int",
 }
 RETURNS = {"to_dict": "dict[str, Any]", "fit": "GAMP", "set_params": "GAMP", "get_params": "dict[str, Any]",
            "score": "float", "save": "None", "__len__": "int", "rows": "list[dict[str, Any]]",
@@ -85,9 +86,9 @@ def members(cls):
     for name, member in vars(cls).items():
         if name.startswith("_") and name not in ("__init__", "__len__", "__call__"):
             continue
-        if isinstance(member, property):
+        if isinstance(member, (property, functools.cached_property)):
             known = {"ranks": "tuple[int, ...]", "noise": "float", "prenoise": "float", "spec": "str", "name": "str",
-                     "label_is_log": "bool", "ok": "bool"}
+                     "label_is_log": "bool", "ok": "bool", "vectorized": "bool", "method": "np.ndarray"}
             out += f"    @property\n    def {name}(self) -> {known.get(name, 'int')}: ...\n"
         elif isinstance(member, classmethod):
             text = function(name, member.__func__, "    ")

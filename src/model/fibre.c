@@ -151,6 +151,8 @@ static void likelihood_map(const stair_fibre *fibre, int n, const double *u, dou
     if (tube_of(fibre->model))
         tube_of(fibre->model)
             ->map(fibre->model, fibre->data + label_room(fibre->model), n, u, z, residual, weight);
+    else if (fibre->model->ops->block)
+        fibre->model->ops->block(fibre->model, n, u, residual);
     else
         (fibre->model->ops->batch ? forward_groups : forward_each)(fibre, n, u, residual);
     for (int k = 0; k < info->label_size; k++)

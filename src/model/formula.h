@@ -27,7 +27,7 @@ const stair_formula *stair_formula_of(const stair_model *model);
 extern const stair_batch_ops stair_formula_batch;
 
 #define STAIR_FORMULA_OPS                                                                                    \
-    .forward = stair_formula_forward, .label_from_output = stair_formula_label,                              \
+    .forward = stair_formula_forward, .label_from_output = stair_formula_label, .label_is_output = true,     \
     .gradient = stair_formula_gradient, .batch = &stair_formula_batch, .program = stair_formula_of
 
 /* Numbers of Z and of the label that copy t of the program has. */

@@ -245,6 +245,7 @@ static const stair_model_ops ops = {
     .name = "attention",
     .forward = forward,
     .label_from_output = label_from_output,
+    .label_is_output = true,
     .batch = &batch,
     .permute = permute,
     .marginal = &marginal,

@@ -39,6 +39,22 @@ void stair_link_forward(const stair_model *model, const double *z, double *y, do
     if (y && label) memcpy(label, y, sizeof(double) * (size_t)model->info.label_size);
 }
 
+/* One call where the link takes many points, else one for each. */
+void stair_link_block(const stair_model *model, int n, const double *z, double *y)
+{
+    const stair_link *link = model->state;
+    double point[STAIR_MAX_CELLS], one[STAIR_MAX_LABEL];
+    if (link->block) {
+        link->block(link->user, (size_t)n, STAIR_BLOCK, z, y);
+        return;
+    }
+    for (int i = 0; i < n; i++) {
+        for (int c = 0; c < model->info.indices * model->info.tokens; c++) point[c] = z[c * STAIR_BLOCK + i];
+        link->function(link->user, point, one);
+        for (int k = 0; k < model->info.label_size; k++) y[k * STAIR_BLOCK + i] = one[k];
+    }
+}
+
 stair_status stair_link_label(stair_context *context, const stair_model *model, const double *y,
                               double *label)
 {

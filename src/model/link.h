@@ -11,9 +11,11 @@ stair_status stair_link_adopt(stair_context *context, stair_model *model, const 
 void stair_link_forward(const stair_model *model, const double *z, double *y, double *label);
 stair_status stair_link_label(stair_context *context, const stair_model *model, const double *y,
                               double *label);
+void stair_link_block(const stair_model *model, int n, const double *z, double *y);
 void stair_link_gradient(const stair_model *model, const double *z, const double *cotangent, double *grad_z);
 
 #define STAIR_LINK_OPS                                                                                       \
-    .forward = stair_link_forward, .label_from_output = stair_link_label, .gradient = stair_link_gradient
+    .forward = stair_link_forward, .label_from_output = stair_link_label, .label_is_output = true,           \
+    .block = stair_link_block, .gradient = stair_link_gradient
 
 #endif

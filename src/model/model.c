@@ -50,7 +50,9 @@ void stair_model_destroy(stair_model **model)
 
 stair_model_info stair_model_describe(const stair_model *model)
 {
-    return model->info;
+    stair_model_info info = model->info;
+    info.label_is_output = info.output_noisy || model->ops->label_is_output;
+    return info;
 }
 const char *stair_model_spec(const stair_model *model)
 {
@@ -66,6 +68,15 @@ stair_status stair_model_forward(stair_context *context, const stair_model *mode
     for (size_t i = 0; i < n; i++)
         model->ops->forward(model, z + i * in, plain ? labels + i * out : NULL,
                             plain ? NULL : labels + i * out);
+    return STAIR_OK;
+}
+
+stair_status stair_model_outputs(stair_context *context, const stair_model *model, size_t n, const double *z,
+                                 double *y)
+{
+    (void)context;
+    size_t in = (size_t)(model->info.indices * model->info.tokens), out = (size_t)model->info.label_size;
+    for (size_t i = 0; i < n; i++) model->ops->forward(model, z + i * in, y + i * out, NULL);
     return STAIR_OK;
 }
 

@@ -113,6 +113,10 @@ typedef struct stair_model_ops {
     void (*forward)(const struct stair_model *model, const double *z, double *y, double *label);
     stair_status (*label_from_output)(stair_context *context, const struct stair_model *model,
                                       const double *y, double *label);
+    bool label_is_output; /* label_from_output only checks and copies */
+    /* Optional, for models whose rows are in the usual order: y (K, STAIR_BLOCK) of the first n points of Z
+     * (PM, STAIR_BLOCK); the same numbers as `forward`. */
+    void (*block)(const struct stair_model *model, int n, const double *z, double *y);
     /* Training needs one of these two; batch is the faster. */
     void (*gradient)(const struct stair_model *model, const double *z, const double *cotangent,
                      double *gradient);

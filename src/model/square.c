@@ -138,6 +138,7 @@ const stair_model_ops stair_square_ops = {
     .create = create,
     .forward = forward,
     .label_from_output = label_from_output,
+    .label_is_output = true,
     .gradient = gradient,
     .fibre_open = fibre_open,
     .fibre_map = fibre_map,

@@ -14,6 +14,7 @@ for command in $("$STAIR" --help | sed -n '/^commands:/,/^$/s/^  \([a-z]*\) .*/\
     expect "--help lists $command" 0 "^  $command " "$STAIR" --help
 done
 expect 'the man page' 0 '^\.TH STAIR 1' "$STAIR" man
+expect 'the man page has columns with units' 0 'eigenvalue.*\[D/samples\]' "$STAIR" man
 for option in points cov-low precision method seed threads out force; do
     expect "man page: --$option" 0 "${option/-/.*}" "$STAIR" man
     expect "help: --$option" 0 "^  --$option " "$STAIR" channel --help

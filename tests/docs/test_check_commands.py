@@ -1,10 +1,11 @@
-"""That check_commands.py and check_notebooks.py notice what is wrong: PROGRAM."""
+"""That check_commands.py, check_lines.py and check_notebooks.py notice what is wrong: PROGRAM."""
 import pathlib
 import subprocess
 import sys
 import tempfile
 import types
 
+from check_lines import Program, complaint, lines
 from check_notebooks import differences
 
 CHECK = pathlib.Path(__file__).resolve().parent / "check_commands.py"
@@ -49,15 +50,32 @@ def notebooks():
     return bad
 
 
+# Pages that show a line which the program does not understand, and one that it does.
+WRONG_LINES = ["`stair treshold square`", "    stair threshold square --stepps 2", "`stair sgd attention:layer=2`",
+               "```sh\nstair evolve square --alfa 0.3\n```", "    $ stair threshold sqare"]
+RIGHT_LINE = "`stair amp attention:layers=2 --no-adaptive`, `stair threshold MODEL --steps K`\n\n    stair models  list\n"
+
+
+def not_noticed(program):
+    program = Program(program)
+
+    def wrong(text):
+        found = [complaint(program, line) for _, line in lines(text)]
+        return not found or any(found)
+
+    return [text for text in WRONG_LINES if not wrong(text)] + ([RIGHT_LINE] if wrong(RIGHT_LINE) else [])
+
+
 def main():
     program = str(pathlib.Path(sys.argv[1]).resolve())
     bad = [name for name, text in WRONG.items() if passes(text, program)]
     bad += notebooks()
+    bad += not_noticed(program)
     if not passes(RIGHT, program):
         bad.append("a page that is right")
     for name in bad:
         print(f"FAILED: {name}")
-    print(f"{len(WRONG) + 6 - len(bad)} passed, {len(bad)} failed")
+    print(f"{len(WRONG) + len(WRONG_LINES) + 7 - len(bad)} passed, {len(bad)} failed")
     return bool(bad)
 
 

@@ -83,6 +83,64 @@ static void channel_is_that_of_the_same_link(void **state)
     channel_case_close(&built_in);
 }
 
+static size_t blocks_asked, points_asked; /* of square_blocks, in one thread */
+
+static void square_blocks(void *user, size_t n, size_t stride, const double *z, double *y)
+{
+    int tokens = *(const int *)user;
+    blocks_asked++;
+    points_asked += n;
+    for (int m = 0; m < tokens; m++)
+        for (size_t i = 0; i < n; i++)
+            y[(size_t)m * stride + i] = z[(size_t)m * stride + i] * z[(size_t)m * stride + i];
+}
+
+/* Many points at once are asked for where posteriors are made, and give the same bytes. */
+static void blocks_give_the_same_bytes(void **state)
+{
+    stair_link one = square_link(2), many = one;
+    many.block = square_blocks;
+    channel_case each = open_link(&one, 20), block = open_link(&many, 20);
+    (void)state;
+    blocks_asked = points_asked = 0;
+    channel_case_draw(&each, 0.1, 7);
+    channel_case_draw(&block, 0.1, 7);
+    channel_case_evaluate(&each, 1e-4, "auto");
+    channel_case_evaluate(&block, 1e-4, "auto");
+    assert_memory_equal(each.logz, block.logz, each.n * sizeof(double));
+    assert_memory_equal(each.g, block.g, each.n * each.size * sizeof(double));
+    assert_memory_equal(each.dg, block.dg, each.n * each.size * each.size * sizeof(double));
+    assert_true(blocks_asked > 0 && points_asked > 16 * blocks_asked);
+    channel_case_close(&each);
+    channel_case_close(&block);
+}
+
+static void outputs_are_plain(void **state)
+{
+    static const struct {
+        const char *spec;
+        bool same; /* labels are outputs */
+    } cases[] = {{"square:tokens=2", true},
+                 {"attention:layers=1,tokens=2,noise=0.1", true},
+                 {"attention:layers=1,tokens=2", false},
+                 {"attention:layers=2,tokens=2,output=sequence", false}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        channel_case c = channel_case_open(cases[i].spec, 1);
+        double z[] = {1, 2, 0.5, -1}, y[4], label[4], again[4];
+        assert_int_equal(stair_model_outputs(c.context, c.model, 1, z, y), STAIR_OK);
+        assert_int_equal(stair_model_forward(c.context, c.model, 1, z, label), STAIR_OK);
+        assert_int_equal(stair_model_labels_from_outputs(c.context, c.model, 1, y, again), STAIR_OK);
+        assert_int_equal(stair_model_describe(c.model).label_is_output, cases[i].same);
+        for (size_t k = 0; k < c.labels; k++) assert_close(again[k], label[k], 1e-12);
+        if (cases[i].same)
+            assert_memory_equal(y, label, c.labels * sizeof *y);
+        else
+            assert_true(fabs(y[0] - label[0]) > 0.1);
+        channel_case_close(&c);
+    }
+}
+
 static void identities_hold(void **state)
 {
     stair_link link = square_link(1);
@@ -208,6 +266,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(describes_itself),
         cmocka_unit_test(channel_is_that_of_the_same_link),
+        cmocka_unit_test(blocks_give_the_same_bytes),
+        cmocka_unit_test(outputs_are_plain),
         cmocka_unit_test(identities_hold),
         cmocka_unit_test(gradient_by_differences_and_by_callback),
         cmocka_unit_test(message_passing_and_descent_serve_it),
