@@ -81,7 +81,7 @@ static stair_status run(cli_request *request)
     }
     progress_finish(&progress);
     status = report_close(&report, status);
-    if (status == STAIR_OK && how.checkpoint) stair_checkpoint_remove(how.checkpoint, how.seeds);
+    if (status == STAIR_OK) training_forget(request, how.checkpoint, how.seeds);
     return status;
 }
 

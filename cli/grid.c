@@ -262,7 +262,7 @@ void grid_close(cli_grid *grid, bool finished)
 {
     const char *path = grid->request->options.checkpoint;
     char old[4096];
-    if (finished && path) {
+    if (finished && path && !stair_context_rank(grid->request->context)) {
         remove(path);
         snprintf(old, sizeof old, "%s.old", path);
         remove(old);

@@ -3,11 +3,13 @@
 
 STAIR_BUILD_PACKAGES="gcc libc6-dev cmake ninja-build pkg-config libsleef-dev
   libjansson-dev libzip-dev libutf8proc-dev libcmocka-dev gnuplot-nox fonts-cmu"
+# stair-mpi, the program on several ranks; nothing else needs it.
+STAIR_MPI_PACKAGES="libopenmpi-dev openmpi-bin"
 # The Python package: what it is built with, and what shows its results.
 STAIR_PYTHON_PACKAGES="python3-dev python3-cffi python3-setuptools python3-wheel python3-pip python3-venv
   python3-numpy python3-pandas python3-matplotlib python3-nbclient python3-ipykernel"
 STAIR_TEST_PACKAGES="g++ librandom123-dev clang clang-format python3 python3-numpy
-  $STAIR_PYTHON_PACKAGES"
+  $STAIR_PYTHON_PACKAGES $STAIR_MPI_PACKAGES"
 STAIR_LONG_PACKAGES="valgrind"
 
 stair_missing() { # PACKAGE...: those that are not installed

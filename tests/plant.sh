@@ -238,7 +238,7 @@ plant_long 'gigabytes out of a small file'        src/io/npz_read.c 's|if (room 
 plant_long 'escapes on a terminal'                cli/plain.c "s|length \&\& character >= ' '|length|" $hostile
 plant_long 'logits that add up to anything'       src/model/fibre.c 's|fabs(sum - 1) > sum_error|sum > 1e9|' $hostile
 plant_long 'seeds below zero'                     cli/report_csv.c 's|PRIu64, value->natural|PRId64, value->integer|' $hostile
-plant_long 'a closed output that takes it all'    cli/main.c 's|fd == 2 ? O_WRONLY : O_RDONLY|O_WRONLY|' $hostile
+plant_long 'a closed output that takes it all'    cli/program.c 's|fd == 2 ? O_WRONLY : O_RDONLY|O_WRONLY|' $hostile
 
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

@@ -14,7 +14,7 @@
 #include "asymptotics/prediction.h"
 #include "average/average.h"
 #include "core/qmc.h"
-#include "core/reduce.h"
+#include "core/ranks.h"
 #include "core/rng.h"
 #include "core/spectral.h"
 
@@ -46,8 +46,8 @@ typedef struct {
     double bayes[STAIR_MOST_REPLICATES], plugin[STAIR_MOST_REPLICATES]; /* by replicate, for their spread */
 } errors_job;
 
-/* out (2): both errors of replicate r, as parts of the mean. */
-static stair_status one_replicate(void *user, size_t r, int thread, stair_context *local, double *out)
+/* Both errors of replicate r. */
+static stair_status one_replicate(void *user, size_t r, int thread, stair_context *local)
 {
     errors_job *job = user;
     int size = job->model->info.indices * job->model->info.tokens;
@@ -63,8 +63,6 @@ static stair_status one_replicate(void *user, size_t r, int thread, stair_contex
     }
     job->bayes[r] /= (double)tuning.points;
     job->plugin[r] /= (double)tuning.points;
-    out[0] = job->bayes[r] / job->replicates;
-    out[1] = job->plugin[r] / job->replicates;
     return STAIR_OK;
 }
 
@@ -73,14 +71,18 @@ static stair_status evaluate(stair_context *context, errors_job *job, const doub
                              double *plugin)
 {
     int p = job->model->info.indices;
-    stair_sum sum = {.parts = (size_t)job->replicates, .size = 2};
-    double rest[STAIR_SQUARE], mean[2];
+    double rest[STAIR_SQUARE];
+    size_t one = sizeof(double), all = (size_t)job->replicates * one;
+    stair_filled arrays[] = {{job->bayes, one, all}, {job->plugin, one, all}};
     for (int i = 0; i < p * p; i++) rest[i] = (i % (p + 1) == 0 ? 1 + job->model->info.prenoise : 0) - q[i];
     stair_spectral_map(p, q, stair_shifted_root, 0, job->root_q);
     stair_spectral_map(p, rest, stair_shifted_root, 0, job->root_v);
-    STAIR_TRY(stair_sum_blocks(context, &sum, one_replicate, job, NULL, mean));
-    *bayes = mean[0];
-    *plugin = mean[1];
+    STAIR_TRY(stair_parallel_shared(context, (size_t)job->replicates, one_replicate, job, arrays, 2));
+    *bayes = *plugin = 0;
+    for (int r = 0; r < job->replicates; r++) {
+        *bayes += job->bayes[r] / job->replicates;
+        *plugin += job->plugin[r] / job->replicates;
+    }
     return STAIR_OK;
 }
 

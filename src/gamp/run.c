@@ -36,6 +36,7 @@ static bool relay_progress(void *user, double done, double total)
 typedef struct {
     const stair_structure *structure;
     stair_context *context; /* its progress is that of the whole request */
+    stair_context whole;    /* the same without ranks: for variants that every rank runs by itself */
     stair_gamp_state state;
     stair_gamp_run *out;
     double t[STAIR_SQUARE]; /* W* W*^T / D */
@@ -148,10 +149,16 @@ static stair_status move_state(one_run *run, stair_state *file, bool put)
     return STAIR_OK;
 }
 
+/* Rank 0 has the samples of all for that. */
 static stair_status save(one_run *run)
 {
     stair_state file = {0};
-    stair_status status = move_state(run, &file, true);
+    const stair_gamp_state *s = &run->state;
+    size_t cells = (size_t)(s->p * s->m) * sizeof(double);
+    double *const arrays[] = {s->g, s->o};
+    for (int k = 0; k < 2 && run->stop == GOES_ON; k++)
+        STAIR_TRY(stair_tiles_gather(run->context, &s->problem->tiles, cells, arrays[k], 0));
+    stair_status status = stair_ranks_first(run->context) ? move_state(run, &file, true) : STAIR_OK;
     if (status == STAIR_OK) status = stair_state_save(run->context, run->file, run->fingerprint, &file);
     stair_state_free(&file);
     run->saved = stair_seconds();
@@ -169,10 +176,20 @@ static stair_status restore(one_run *run, bool *found)
     return status;
 }
 
-/* The verification variants keep no checkpoint: their problems are small, so they start again. */
+/* The verification variants keep no checkpoint: their problems are small, so they start again.  Ranks do not
+ * share them either. */
 static bool resumable(const one_run *run)
 {
-    return run->state.variant != STAIR_GAMP_FULL && run->state.variant != STAIR_GAMP_BP;
+    return !stair_gamp_is_whole(run->state.options);
+}
+
+/* Whether it is time for a checkpoint: by the clock of rank 0. */
+static stair_status is_due(const one_run *run, bool *due)
+{
+    unsigned char says = stair_seconds() - run->saved > run->state.options->checkpoint_every;
+    STAIR_TRY(stair_ranks_copy(run->context, STAIR_OK, &says, 1));
+    *due = says;
+    return STAIR_OK;
 }
 
 static stair_status iterate(one_run *run, relay *progress)
@@ -182,13 +199,15 @@ static stair_status iterate(one_run *run, relay *progress)
     while (run->stop == GOES_ON) {
         double change;
         progress->done = done + (double)s->iteration / (s->options->max_iterations + 1);
-        bool finite = true;
-        stair_status status = stair_gamp_iterate(run->context, s, &change, &finite);
+        bool finite = true, due = false;
+        stair_context *context = resumable(run) ? run->context : &run->whole;
+        stair_status status = stair_gamp_iterate(context, s, &change, &finite);
         if (status == STAIR_UNSUPPORTED && s->iteration) { /* no label fits such means and variances */
             status = STAIR_OK;
             finite = false;
         }
         if (status != STAIR_OK) {
+            if (context != run->context) stair_fail(run->context, status, "%s", context->message);
             if (run->file && status == STAIR_FAILED && resumable(run))
                 STAIR_TRY(save(run)); /* stopped on request */
             return status;
@@ -197,9 +216,8 @@ static stair_status iterate(one_run *run, relay *progress)
         fill_record(run, change, s->options->all_errors);
         run->stop = finite ? why_stop(run, change) : STAIR_STOP_DIVERGED;
         if (run->stop != GOES_ON && !s->options->all_errors) fill_record(run, change, true);
-        if (run->file && resumable(run) && run->stop == GOES_ON &&
-            stair_seconds() - run->saved > s->options->checkpoint_every)
-            STAIR_TRY(save(run));
+        if (run->file && resumable(run) && run->stop == GOES_ON) STAIR_TRY(is_due(run, &due));
+        if (due) STAIR_TRY(save(run));
     }
     return STAIR_OK;
 }
@@ -243,6 +261,7 @@ stair_status stair_gamp_run_one(stair_context *context, const stair_model *model
 {
     relay progress = {.outer = context, .done = (double)number, .total = runs};
     stair_context inner = {.threads = context->threads,
+                           .link = context->link,
                            .backend = context->backend,
                            .progress = relay_progress,
                            .progress_user = &progress};
@@ -250,6 +269,8 @@ stair_status stair_gamp_run_one(stair_context *context, const stair_model *model
     char *file = options->checkpoint ? stair_state_name(options->checkpoint, number) : NULL;
     double begun = stair_process_seconds();
     run.file = file;
+    run.whole = inner;
+    run.whole.link = NULL;
     stair_status status = stair_gamp_state_create(&inner, model, options, problem, &run.state);
     if (status == STAIR_OK) status = stair_structure_find(&inner, model, &run.structure);
     if (status == STAIR_OK && problem->teacher) {
@@ -332,7 +353,10 @@ stair_status stair_gamp(stair_context *context, const stair_model *model, const 
         stair_stage stage; /* drawing is no progress: the run counts its iterations */
         stair_stage_begin(&stage, context);
         stair_stage_set(&stage, (double)k / options->seeds, 0);
-        status = stair_gamp_problem_draw(context, model, options, run->seed, &problem);
+        stair_context alone = *context, *draws = stair_gamp_is_whole(options) ? &alone : context;
+        alone.link = NULL;
+        status = stair_gamp_problem_draw(draws, model, options, run->seed, &problem);
+        if (status != STAIR_OK && draws != context) stair_fail(context, status, "%s", alone.message);
         stair_stage_end(&stage);
         if (status != STAIR_OK) break;
         status = stair_gamp_run_one(context, model, options, &problem, (size_t)k, options->seeds, fingerprint,

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/ranks.h"
 #include "io/atomic_file.h"
 #include "stair_train.h"
 #include "io/text_file.h"
@@ -95,6 +96,7 @@ stair_status stair_state_save(stair_context *context, const char *path, uint64_t
                               const stair_state *state)
 {
     if (state->failed) return stair_fail(context, STAIR_NO_MEMORY, "no memory for a checkpoint");
+    if (!stair_ranks_first(context)) return STAIR_OK;
     header head = {.fingerprint = fingerprint, .size = state->size};
     memcpy(head.magic, magic, sizeof magic);
     uint64_t sum = checksum(checksum(basis, &head, sizeof head), state->data, state->size);
@@ -122,7 +124,7 @@ stair_status stair_state_probe(stair_context *context, const char *path, const c
     snprintf(name, size, "%s%s.old", path, parts); /* the longest name there will be */
     stair_status status = stair_atomic_probe(context, name);
     free(name);
-    if (status == STAIR_OK) stair_atomic_sweep(path);
+    if (status == STAIR_OK && stair_ranks_first(context)) stair_atomic_sweep(path);
     return status;
 }
 
@@ -168,8 +170,8 @@ static stair_status load_one(stair_context *context, const char *path, uint64_t 
     return STAIR_OK;
 }
 
-stair_status stair_state_load(stair_context *context, const char *path, uint64_t fingerprint,
-                              stair_state *state, bool *found)
+static stair_status load(stair_context *context, const char *path, uint64_t fingerprint, stair_state *state,
+                         bool *found)
 {
     *state = (stair_state){0};
     *found = false;
@@ -188,6 +190,26 @@ stair_status stair_state_load(stair_context *context, const char *path, uint64_t
     if (status == STAIR_OK && seen && verdict == 0)
         return stair_fail(context, STAIR_FAILED, "%s: checkpoint damaged; remove it to start again", path);
     return status;
+}
+
+/* Rank 0 reads, since only it has written; the others are told. */
+stair_status stair_state_load(stair_context *context, const char *path, uint64_t fingerprint,
+                              stair_state *state, bool *found)
+{
+    uint64_t told[2] = {0};
+    *state = (stair_state){0};
+    stair_status status = STAIR_OK;
+    if (stair_ranks_first(context)) status = load(context, path, fingerprint, state, found);
+    if (!stair_ranks_many(context)) return status;
+    if (stair_ranks_first(context)) told[0] = *found, told[1] = state->size;
+    STAIR_TRY(stair_ranks_copy(context, status, told, sizeof told));
+    *found = told[0];
+    if (!stair_ranks_first(context)) {
+        state->data = malloc(told[1] + 1);
+        state->size = state->capacity = told[1];
+        if (!state->data) status = stair_fail(context, STAIR_NO_MEMORY, "%s: out of memory", path);
+    }
+    return stair_ranks_copy(context, status, state->data, told[1]);
 }
 
 char *stair_state_name(const char *checkpoint, size_t k)
