@@ -17,7 +17,7 @@ tree=$work/tree build=$work/build
 passed=0 failed=0
 
 mkdir "$tree"
-(cd "$root" && tar cf - CMakeLists.txt LICENSE README.md include src cli bench tests data cmake figures web) | tar xf - -C "$tree" || exit 1
+(cd "$root" && tar cf - CMakeLists.txt LICENSE README.md include src cli bench tests data cmake figures web mpi) | tar xf - -C "$tree" || exit 1
 cmake -G Ninja -S "$tree" -B "$build" -DCMAKE_BUILD_TYPE=Release >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
 
 # check 'program arguments; program arguments': builds and runs all, fails when one does

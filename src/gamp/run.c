@@ -18,7 +18,8 @@ static const struct {
     double settled; /* relative change of a variance that is none: towards perfect recovery they change by
                        more */
     double zero;    /* mean square of W that counts as zero */
-} tuning = {.settled = 0.01, .zero = 1e-12};
+    double small;   /* bytes of X that every rank has room for */
+} tuning = {.settled = 0.01, .zero = 1e-12, .small = 0x1p28};
 
 /* Turns the progress of one pass into that of the whole request. */
 typedef struct {
@@ -334,6 +335,92 @@ void stair_gamp_result_destroy(stair_gamp_result **result)
     *result = NULL;
 }
 
+/* ---- runs on ranks: each of them whole, where they are small and many ------------------------------ */
+
+static void move_run(const stair_gamp_result *r, stair_gamp_run *out, stair_state *state, bool put)
+{
+    size_t p = (size_t)r->indices, n = 0;
+    stair_gamp_run is = *out;
+    if (put)
+        stair_state_put(state, &is, sizeof is);
+    else
+        stair_state_get(state, &is, sizeof is);
+    if (state->failed) return;
+    n = (size_t)is.count;
+    void *arrays[] = {out->history, out->q, out->m, out->v, out->cosine, out->weights, out->cov};
+    size_t each = sizeof(double),
+           bytes[] = {
+               n * sizeof *out->history,  n * p * p * each, n * p * p * each, n * p * p * each, n * p * each,
+               p * (size_t)r->dim * each, p * p * each};
+    for (int k = 0; k < 7; k++) stair_state_array(state, put, &arrays[k], bytes[k], 1);
+    is.history = arrays[0];
+    is.q = arrays[1];
+    is.m = arrays[2];
+    is.v = arrays[3];
+    is.cosine = arrays[4];
+    is.weights = arrays[5];
+    is.cov = arrays[6];
+    *out = is;
+}
+
+typedef struct {
+    const stair_model *model;
+    const stair_gamp_options *options;
+    stair_gamp_result *result;
+    uint64_t fingerprint;
+} runs_job;
+
+/* Draws run k and runs it. */
+static stair_status one_of_all(void *user, size_t k, int thread, stair_context *context)
+{
+    const runs_job *job = user;
+    const stair_gamp_options *o = job->options;
+    stair_gamp_run *run = &job->result->run[k];
+    stair_gamp_problem problem;
+    stair_stage stage; /* drawing is no progress: the run counts its iterations */
+    stair_context alone = *context, *draws = stair_gamp_is_whole(o) ? &alone : context;
+    (void)thread;
+    run->seed = o->seed + (uint64_t)k;
+    run->alpha = o->alpha;
+    alone.link = NULL;
+    stair_stage_begin(&stage, draws);
+    stair_stage_set(&stage, (double)k / o->seeds, 0);
+    stair_status status = stair_gamp_problem_draw(draws, job->model, o, run->seed, &problem);
+    stair_stage_end(&stage);
+    if (status != STAIR_OK && draws != context) stair_fail(context, status, "%s", alone.message);
+    STAIR_TRY(status);
+    status = stair_gamp_run_one(context, job->model, o, &problem, k, o->seeds, job->fingerprint, run);
+    stair_gamp_problem_destroy(&problem);
+    return status;
+}
+
+static stair_status pack_run(void *user, size_t k, stair_context *context, void **bytes, size_t *size)
+{
+    const runs_job *job = user;
+    stair_state state = {0};
+    move_run(job->result, &job->result->run[k], &state, true);
+    return stair_state_bytes(context, &state, bytes, size);
+}
+
+static stair_status unpack_run(void *user, size_t k, stair_context *context, const void *bytes, size_t size)
+{
+    const runs_job *job = user;
+    stair_state state = stair_state_over(bytes, size);
+    stair_gamp_run run = {0};
+    move_run(job->result, &run, &state, false);
+    job->result->run[k] = run;
+    return state.failed ? stair_fail(context, STAIR_NO_MEMORY, "out of memory") : STAIR_OK;
+}
+
+/* Whether ranks take whole runs: there is one for each, and X fits into the memory of one. */
+static bool run_by_run(const stair_context *context, const stair_model *model, const runs_job *job)
+{
+    const stair_gamp_options *o = job->options;
+    double bytes = (double)job->result->samples * model->info.tokens * o->dim * (o->wide ? 8 : 4);
+    return stair_ranks_many(context) && o->seeds >= stair_context_ranks(context) &&
+           (o->regenerate || bytes <= tuning.small);
+}
+
 stair_status stair_gamp(stair_context *context, const stair_model *model, const stair_gamp_options *options,
                         stair_gamp_result **result)
 {
@@ -343,26 +430,18 @@ stair_status stair_gamp(stair_context *context, const stair_model *model, const 
     STAIR_TRY(stair_state_probe_runs(context, options->checkpoint, options->seeds));
     STAIR_TRY(stair_gamp_result_create(context, model, options->seeds, options->dim,
                                        (size_t)llround(options->alpha * options->dim), result));
-    uint64_t fingerprint = stair_gamp_fingerprint(model, options, (*result)->samples);
+    runs_job job = {model, options, *result, stair_gamp_fingerprint(model, options, (*result)->samples)};
+    stair_points_shared how = {.points = (size_t)options->seeds,
+                               .wide = true,
+                               .body = one_of_all,
+                               .pack = pack_run,
+                               .unpack = unpack_run};
     stair_status status = STAIR_OK;
-    for (int k = 0; k < options->seeds && status == STAIR_OK; k++) {
-        stair_gamp_problem problem;
-        stair_gamp_run *run = &(*result)->run[k];
-        run->seed = options->seed + (uint64_t)k;
-        run->alpha = options->alpha;
-        stair_stage stage; /* drawing is no progress: the run counts its iterations */
-        stair_stage_begin(&stage, context);
-        stair_stage_set(&stage, (double)k / options->seeds, 0);
-        stair_context alone = *context, *draws = stair_gamp_is_whole(options) ? &alone : context;
-        alone.link = NULL;
-        status = stair_gamp_problem_draw(draws, model, options, run->seed, &problem);
-        if (status != STAIR_OK && draws != context) stair_fail(context, status, "%s", alone.message);
-        stair_stage_end(&stage);
-        if (status != STAIR_OK) break;
-        status = stair_gamp_run_one(context, model, options, &problem, (size_t)k, options->seeds, fingerprint,
-                                    run);
-        stair_gamp_problem_destroy(&problem);
-    }
+    if (run_by_run(context, model, &job))
+        status = stair_share_points(context, &how, &job);
+    else
+        for (size_t k = 0; k < how.points && status == STAIR_OK; k++)
+            status = one_of_all(&job, k, 0, context);
     if (status != STAIR_OK) stair_gamp_result_destroy(result);
     return status;
 }

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/ranks.h"
 #include "io/atomic_file.h"
 #include "stair_train.h"
 #include "io/text_file.h"
@@ -51,6 +50,30 @@ void stair_state_get(stair_state *state, void *bytes, size_t size)
 void stair_state_move(stair_state *state, bool put, void *bytes, size_t size)
 {
     put ? stair_state_put(state, bytes, size) : stair_state_get(state, bytes, size);
+}
+
+stair_status stair_state_bytes(stair_context *context, stair_state *state, void **bytes, size_t *size)
+{
+    if (state->failed) {
+        stair_state_free(state);
+        return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+    }
+    *bytes = state->data;
+    *size = state->size;
+    *state = (stair_state){0};
+    return STAIR_OK;
+}
+
+stair_state stair_state_over(const void *bytes, size_t size)
+{
+    return (stair_state){.data = (unsigned char *)(uintptr_t)bytes, .size = size};
+}
+
+void stair_state_array(stair_state *state, bool put, void **array, size_t count, size_t size)
+{
+    if (!put && !state->failed && count * size <= state->size - state->at) *array = malloc(count * size + 1);
+    if (!*array) state->failed = true;
+    if (!state->failed) stair_state_move(state, put, *array, count * size);
 }
 
 static const uint64_t basis = 0xCBF29CE484222325u; /* where FNV begins */

@@ -27,7 +27,7 @@ static void make_grid(cli_request *request)
     request->options.checkpoint = NULL;
     request->options.resume = false;
     if (stair_model_create(request->context, request->parse.words[0], &request->model) != STAIR_OK) return;
-    if (grid_open(request, 1, 8, 0, &grid) == STAIR_OK) grid_close(&grid, false);
+    if (grid_open(request, 1, 1, 8, 0, &grid) == STAIR_OK) grid_close(&grid, false);
     stair_model_destroy(&request->model);
 }
 
