@@ -10,7 +10,7 @@ STAIR_PYTHON_PACKAGES="python3-dev python3-cffi python3-setuptools python3-wheel
   python3-numpy python3-pandas python3-matplotlib python3-nbclient python3-ipykernel"
 STAIR_TEST_PACKAGES="g++ librandom123-dev clang clang-format python3 python3-numpy
   $STAIR_PYTHON_PACKAGES $STAIR_MPI_PACKAGES"
-STAIR_LONG_PACKAGES="valgrind"
+STAIR_LONG_PACKAGES="valgrind slurm-wlm munge"
 
 stair_missing() { # PACKAGE...: those that are not installed
     local package
