@@ -26,9 +26,10 @@ typedef struct {
      * bytes. */
     bool (*gather)(void *user, const size_t *bytes, void *all, int root);
     bool (*exchange)(void *user, const size_t *to, const void *send, const size_t *from, void *receive);
-    /* Called by any thread of any rank at any time.  next: 0, 1, 2, ... of this section, each given away
-     * once, or -1 after a stop; sections count up, and a new one begins at 0.  stop: no rank gets another
-     * number; stopped: whether somebody asked for that. */
+    /* The number of a new section of points, called as the two above: 1, 2, 3, ... over all contexts. */
+    uint64_t (*section)(void *user);
+    /* Called by any thread of any rank at any time.  next: 0, 1, 2, ... of a section, each given away once,
+     * or -1 after a stop.  stop: no rank gets another number; stopped: whether somebody asked for that. */
     int64_t (*next)(void *user, uint64_t section);
     void (*stop)(void *user, uint64_t section);
     bool (*stopped)(void *user, uint64_t section);

@@ -34,6 +34,7 @@ typedef struct {
     int rank, size;
     MPI_Comm all, numbers; /* collective calls; questions about numbers */
     stair_lock lock;       /* of the counter, and of this rank's questions */
+    uint64_t sections;     /* so far */
     counter count;         /* of rank 0 */
     stair_thread clerk;    /* its thread */
 } mpi_ranks;
@@ -165,10 +166,10 @@ static bool exchange(void *user, const size_t *to, const void *send, const size_
  */
 
 /* Under the lock. */
-static int64_t answer(counter *c, int question, uint64_t section)
+static int64_t answer(counter *c, int question, uint64_t number)
 {
-    if (section > c->section) *c = (counter){.section = section};
-    if (section < c->section) return question == LOOK ? 0 : -1; /* a late question of the section before */
+    if (number > c->section) *c = (counter){.section = number};
+    if (number < c->section) return question == LOOK ? 0 : -1; /* a late question of the section before */
     if (question == STOP) c->stopped = true;
     if (question == NEXT) return c->stopped ? -1 : c->next++;
     return c->stopped;
@@ -195,14 +196,14 @@ static void *serve(void *argument)
     }
 }
 
-static int64_t ask(mpi_ranks *m, int question, uint64_t section)
+static int64_t ask(mpi_ranks *m, int question, uint64_t number)
 {
-    uint64_t asked[2] = {(uint64_t)question, section};
+    uint64_t asked[2] = {(uint64_t)question, number};
     int64_t said = -1;
     MPI_Request request;
     stair_lock_take(&m->lock);
     if (m->rank == 0)
-        said = answer(&m->count, question, section);
+        said = answer(&m->count, question, number);
     else {
         MPI_Send(asked, 2, MPI_UINT64_T, 0, ASK, m->numbers);
         MPI_Irecv(&said, 1, MPI_INT64_T, 0, ANSWER, m->numbers, &request);
@@ -212,19 +213,24 @@ static int64_t ask(mpi_ranks *m, int question, uint64_t section)
     return said;
 }
 
-static int64_t next(void *user, uint64_t section)
+static uint64_t section(void *user)
 {
-    return ask(user, NEXT, section);
+    return ++((mpi_ranks *)user)->sections;
 }
 
-static void stop(void *user, uint64_t section)
+static int64_t next(void *user, uint64_t number)
 {
-    ask(user, STOP, section);
+    return ask(user, NEXT, number);
 }
 
-static bool stopped(void *user, uint64_t section)
+static void stop(void *user, uint64_t number)
 {
-    return ask(user, LOOK, section) > 0;
+    ask(user, STOP, number);
+}
+
+static bool stopped(void *user, uint64_t number)
+{
+    return ask(user, LOOK, number) > 0;
 }
 
 /* ---- begin and end
@@ -283,6 +289,7 @@ bool mpi_ranks_open(int *argc, char ***argv, stair_ranks *ranks)
                            .user = m,
                            .gather = gather,
                            .exchange = exchange,
+                           .section = section,
                            .next = next,
                            .stop = stop,
                            .stopped = stopped};

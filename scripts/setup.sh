@@ -29,6 +29,14 @@ stair_quietly() { # LOG COMMAND...: silent when it works, its output when it doe
     return 1
 }
 
+# Whether a build can do without packages that could not be installed: not without a compiler and CMake.
+stair_do_without() {
+    command -v cmake >/dev/null || { echo "cmake is missing, 3.25 or later" >&2; return 1; }
+    command -v "${CC:-cc}" >/dev/null || command -v gcc >/dev/null || command -v clang >/dev/null ||
+        { echo "a C compiler is missing: gcc or clang" >&2; return 1; }
+    echo "building without them; docs/howto/slurm.md says what is left out" >&2
+}
+
 stair_install() { # PACKAGE...
     command -v dpkg-query >/dev/null || return 0 # not Debian: the build names what it misses
     local missing log as_root=
@@ -36,7 +44,7 @@ stair_install() { # PACKAGE...
     [ -z "$missing" ] && return 0
     if [ "$(id -u)" != 0 ]; then
         if ! sudo -n true 2>/dev/null; then
-            echo "please install these packages: $missing" >&2
+            echo "not installed, and only root may: $missing" >&2
             return 1
         fi
         as_root="sudo -n"
@@ -68,7 +76,11 @@ stair_build() { # PRESET FOLDER: configures once, then only what changed is comp
     if [ ! -f "$folder/build.ninja" ]; then
         echo "building $folder" >&2
         mkdir -p "$folder"
-        stair_quietly "$folder/configure.log" cmake --preset "$preset" || return 1
+        if command -v ninja >/dev/null; then
+            stair_quietly "$folder/configure.log" cmake --preset "$preset" || return 1
+        elif [ ! -f "$folder/Makefile" ]; then # release is what CMake is asked for by itself
+            stair_quietly "$folder/configure.log" cmake -S . -B "$folder" || return 1
+        fi
     fi
-    stair_quietly "$folder/build.log" cmake --build --preset "$preset"
+    stair_quietly "$folder/build.log" cmake --build "$folder" -j "$(nproc 2>/dev/null || echo 2)"
 }

@@ -240,5 +240,13 @@ plant_long 'logits that add up to anything'       src/model/fibre.c 's|fabs(sum 
 plant_long 'seeds below zero'                     cli/report_csv.c 's|PRIu64, value->natural|PRId64, value->integer|' $hostile
 plant_long 'a closed output that takes it all'    cli/program.c 's|fd == 2 ? O_WRONLY : O_RDONLY|O_WRONLY|' $hostile
 
+plant_long 'ranks: a unit of a sum that nobody adds'  src/core/reduce.c 's|size_t first = s.cut\[rank\], last = s.cut\[rank + 1\];|size_t first = s.cut[rank] + (rank > 0), last = s.cut[rank + 1];|' 'test_ranks sums*'
+plant_long 'ranks: stretches in another order'        src/core/reduce.c 's|combine(sum, units, mine, mine, received, total|combine(\&(stair_sum){units, 0, mine}, units, mine, mine, received, total|' 'test_ranks sums*'
+plant_long 'ranks: blocks of the wrong rank'          src/core/ranks.c 's|shifted job = {body, user, cut\[rank\]};|shifted job = {body, user, cut[size - 1 - rank]};|' 'test_ranks blocks*'
+plant_long 'ranks: one that fails is not heard'       src/core/ranks.c 's|!= STAIR_OK \&\& first < 0) first = r;|!= STAIR_OK \&\& first < 0 \&\& r < 2) first = r;|' 'test_ranks all_fail*'
+plant_long 'ranks: points that stay where they are'   src/core/share.c 's|job->mine\[k\] = 1;|job->mine[k] = 0;|' 'test_ranks points*'
+plant_long 'ranks: samples drawn in another place'    src/gamp/tiles.c 's|sample = tiles->first + first + i;|sample = tiles->first + first + i - (tiles->x ? 0 : tiles->held);|; s|(lo - job->held) \* sample|(lo - job->held + (job->held > 0)) * sample|' 'test_ranks gamp*'
+plant_long 'merge: lists of the first file alone'     cli/cmd_merge.c 's|for (int p = 0; p < job->count; p++) {$|for (int p = 0; p < 1; p++) {|' cli:test_merge
+
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

@@ -29,6 +29,7 @@ typedef struct {
     int rank;
     void (*body)(const stair_ranks *ranks, void *user);
     void *user;
+    uint64_t sections;
 } thread_rank;
 
 static bool team_gather(void *user, const size_t *bytes, void *all, int root)
@@ -60,6 +61,11 @@ static bool team_exchange(void *user, const size_t *to, const void *send, const 
     }
     pthread_barrier_wait(&team->barrier);
     return true;
+}
+
+static uint64_t team_section(void *user)
+{
+    return ++((thread_rank *)user)->sections;
 }
 
 static int64_t team_next(void *user, uint64_t section)
@@ -102,6 +108,7 @@ static void *thread_rank_run(void *argument)
                          .user = self,
                          .gather = team_gather,
                          .exchange = team_exchange,
+                         .section = team_section,
                          .next = team_next,
                          .stop = team_stop,
                          .stopped = team_stopped};
@@ -116,7 +123,8 @@ static void run_ranks(int size, void (*body)(const stair_ranks *ranks, void *use
     pthread_t threads[MOST_RANKS];
     pthread_barrier_init(&team.barrier, NULL, (unsigned)size);
     pthread_mutex_init(&team.lock, NULL);
-    for (int r = 0; r < size; r++) self[r] = (thread_rank){&team, r, body, user};
+    for (int r = 0; r < size; r++)
+        self[r] = (thread_rank){.team = &team, .rank = r, .body = body, .user = user};
     for (int r = 1; r < size; r++) pthread_create(&threads[r], NULL, thread_rank_run, &self[r]);
     thread_rank_run(&self[0]);
     for (int r = 1; r < size; r++) pthread_join(threads[r], NULL);

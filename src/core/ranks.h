@@ -15,7 +15,6 @@ struct stair_link {
     int *threads;        /* (size): of each rank */
     size_t *bytes;       /* (size): room for what each has to tell */
     int all_threads;     /* of all */
-    uint64_t section;    /* of points shared so far */
     bool over;           /* a rank has left */
     bool stopping;       /* a step has failed: what is left to do is not interrupted */
     stair_status status; /* of the last step: that of the first rank that was not well, */

@@ -156,7 +156,8 @@ static stair_status without_ranks(stair_context *context, const stair_points_sha
 stair_status stair_share_points(stair_context *context, const stair_points_shared *how, void *user)
 {
     if (!stair_ranks_many(context)) return without_ranks(context, how, user);
-    share_job job = {how, user, context->link, ++context->link->section, calloc(how->points + 1, 1)};
+    share_job job = {how, user, context->link, context->link->is.section(context->link->is.user),
+                     calloc(how->points + 1, 1)};
     if (!job.mine) return stair_ranks_check(context, stair_fail(context, STAIR_NO_MEMORY, "out of memory"));
     listener ear = {.link = context->link,
                     .section = job.section,

@@ -1,5 +1,6 @@
 /* Arbitrary bytes as command line: one word a line, the first byte chooses the command.  Options are read and
  * written back; grids of --set are made and thrown away. */
+#include "option_json.h"
 #include "command.h"
 #include "grid.h"
 

@@ -342,8 +342,9 @@ static void gamp_has_the_same_bytes(void **state)
     }
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    if (argc > 1) cmocka_set_test_filter(argv[1]);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_have_the_same_bytes),
         cmocka_unit_test(blocks_are_done_once_and_known_to_all),
