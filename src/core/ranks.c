@@ -8,13 +8,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/clock.h"
 #include "core/cores.h"
+
+static const struct {
+    double least; /* seconds of all blocks together from which ranks share them: a few times what it takes
+                     them to tell each other */
+    int again;    /* calls after which the cost of a kind of blocks is measured again */
+} tuning = {.least = 4e-4, .again = 32};
 
 enum { STEP, THREADS, END }; /* what a rank is about to do: the last of its steps is END */
 
 typedef struct {
     int kind, status, signal, threads;
     uint64_t what; /* of a step, as much as tells one from another: its bytes */
+    double spent;  /* seconds */
 } headline;
 
 bool stair_ranks_many(const stair_context *context)
@@ -99,10 +107,12 @@ static int read_headlines(struct stair_link *link, const headline *all)
     int first = -1;
     bool same = true;
     link->signal = 0;
+    link->spent = 0;
     for (int r = 0; r < link->is.size; r++) {
         if (all[r].status != STAIR_OK && first < 0) first = r;
         if (all[r].signal && !link->signal) link->signal = all[r].signal;
         link->over |= all[r].kind == END;
+        link->spent += all[r].spent;
         same &= all[r].kind == all[0].kind && all[r].what == all[0].what;
         if (all[0].kind != THREADS || !same) continue;
         link->all_threads += all[r].threads - link->threads[r];
@@ -127,7 +137,7 @@ static stair_status meet(stair_context *context, int kind, stair_status status, 
         status = stair_fail(context, STAIR_FAILED, "stopped on request");
     headline *all = calloc((size_t)link->is.size, sizeof *all);
     if (!all) return lost(context, link);
-    all[link->is.rank] = (headline){kind, status, signal, context->threads, what};
+    all[link->is.rank] = (headline){kind, status, signal, context->threads, what, link->spent};
     bool told = tell_all(link, sizeof *all, all);
     int first = told ? read_headlines(link, all) : -1;
     free(all);
@@ -295,17 +305,40 @@ static stair_status shifted_block(void *user, size_t block, int thread, stair_co
     return job->body(job->user, job->first + block, thread, local);
 }
 
+/* Where the cost of this kind of blocks is remembered; NULL when there are too many kinds. */
+static stair_block_cost *cost_of(struct stair_link *link, stair_parallel_body *body)
+{
+    for (int k = 0; k < STAIR_BLOCK_KINDS; k++) {
+        if (!link->costs[k].body) link->costs[k] = (stair_block_cost){.body = body, .seconds = 1};
+        if (link->costs[k].body == body) return &link->costs[k];
+    }
+    return NULL;
+}
+
+/* All ranks decide alike: by what they measured together. */
+static bool is_worth(stair_block_cost *cost, size_t blocks)
+{
+    if (blocks < 2) return false;
+    return !cost || cost->seconds * (double)blocks >= tuning.least || ++cost->calls >= tuning.again;
+}
+
 stair_status stair_parallel_shared(stair_context *context, size_t blocks, stair_parallel_body *body,
                                    void *user, const stair_filled *arrays, int count)
 {
-    if (!stair_ranks_many(context) || blocks < 2) return stair_parallel(context, blocks, body, user);
+    if (!stair_ranks_many(context)) return stair_parallel(context, blocks, body, user);
+    stair_block_cost *cost = cost_of(context->link, body);
+    if (!context->link->over && !is_worth(cost, blocks)) return stair_parallel(context, blocks, body, user);
+    double begun = stair_process_seconds();
     int size = context->link->is.size, rank = context->link->is.rank;
     size_t *cut = calloc(2 * (size_t)size + 1, sizeof *cut);
     if (!cut) return stair_ranks_check(context, stair_fail(context, STAIR_NO_MEMORY, "out of memory"));
     stair_ranks_cut(context, blocks, cut);
     shifted job = {body, user, cut[rank]};
     stair_status status = stair_parallel_own(context, cut[rank + 1] - cut[rank], shifted_block, &job);
+    context->link->spent = stair_process_seconds() - begun;
     status = spread(context, status, cut, cut + size + 1, arrays, count);
     free(cut);
+    if (cost && status == STAIR_OK) *cost = (stair_block_cost){body, context->link->spent / (double)blocks, 0};
+    context->link->spent = 0;
     return status;
 }

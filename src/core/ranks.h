@@ -10,11 +10,22 @@
 
 #include "core/parallel.h"
 
+/* What blocks of one kind of work cost, as all ranks have measured it together. */
+typedef struct {
+    stair_parallel_body *body;
+    double seconds; /* of a block */
+    int calls;      /* since that was measured */
+} stair_block_cost;
+
+enum { STAIR_BLOCK_KINDS = 32 }; /* of work whose cost is remembered; there are about ten */
+
 struct stair_link {
     stair_ranks is;
-    int *threads;        /* (size): of each rank */
-    size_t *bytes;       /* (size): room for what each has to tell */
-    int all_threads;     /* of all */
+    int *threads;    /* (size): of each rank */
+    size_t *bytes;   /* (size): room for what each has to tell */
+    int all_threads; /* of all */
+    stair_block_cost costs[STAIR_BLOCK_KINDS];
+    double spent;        /* on the blocks of the step to come, by this rank; after it by all */
     bool over;           /* a rank has left */
     bool stopping;       /* a step has failed: what is left to do is not interrupted */
     stair_status status; /* of the last step: that of the first rank that was not well, */
@@ -61,7 +72,7 @@ typedef struct {
 } stair_filled;
 
 /* stair_parallel whose blocks are shared by ranks; `arrays` are all that they write, and whole on every rank
- * afterwards.  A single block every rank runs by itself. */
+ * afterwards.  What costs less than telling each other every rank runs by itself. */
 stair_status stair_parallel_shared(stair_context *context, size_t blocks, stair_parallel_body *body,
                                    void *user, const stair_filled *arrays, int count);
 
