@@ -38,7 +38,10 @@ ended() { # NAME STATUS: within 10 s, and no rank is left
     [ $((SECONDS - start)) -le "${LIMIT:-10}" ] || fail "$1" "took $((SECONDS - start)) s to end"
     [ -z "$2" ] || [ "$got" = "$2" ] || fail "$1" "exit $got, not $2" "$(head -c 400 stderr)"
     for process in "${procs[@]}"; do
-        kill -0 "$process" 2>/dev/null && fail "$1" "rank $process is still there"
+        while kill -0 "$process" 2>/dev/null; do
+            [ $((SECONDS - start)) -le "${LIMIT:-10}" ] || fail "$1" "rank $process is still there"
+            sleep 0.1
+        done
     done
 }
 
