@@ -115,9 +115,16 @@ ended "a file that one rank does not have" 2
 [ "$(grep -c 'nowhere/X.npy' stderr)" = 1 ] || fail "a file that one rank does not have" "$(cat stderr)"
 pass "a file that one rank does not have: one message, exit 2"
 
-# No room for the results: rank 0 alone notices.
-ranks 3 bash -c 'ulimit -f 1; exec "$0" "$@"' "$MPI" channel attention:layers=2 --points 300 --out full.csv \
-    >stdout 2>stderr
-[ $? = 1 ] && [ ! -e full.csv ] && [ "$(grep -c 'full.csv' stderr)" = 1 ] || fail "no room" "$(head -c 400 stderr)"
-pass "no room for the results: exit 1, nothing left behind"
+# Results that cannot be written: rank 0 alone notices, and the others do not wait for it.
+ranks 3 "$MPI" channel attention:layers=2 --points 300 --out nowhere/else/full.csv >stdout 2>stderr
+[ $? = 2 ] && [ "$(grep -c 'full.csv' stderr)" = 1 ] || fail "no folder for the results" "$(head -c 400 stderr)"
+pass "no folder for the results: one message, exit 2"
+if [ "$(id -u)" = 0 ] && mkdir full && mount -t tmpfs -o size=16k tmpfs full 2>/dev/null; then
+    ranks 3 "$MPI" channel attention:layers=2 --points 300 --out full/r.csv >stdout 2>stderr
+    got=$? left=$(ls -A full)
+    umount full
+    [ $got = 1 ] && [ -z "$left" ] && [ "$(grep -c 'r.csv' stderr)" = 1 ] ||
+        fail "a full disk" "exit $got, left '$left'" "$(head -c 400 stderr)"
+    pass "a full disk: one message, exit 1, nothing left behind"
+fi
 finish
