@@ -338,7 +338,8 @@ stair_status stair_parallel_shared(stair_context *context, size_t blocks, stair_
     context->link->spent = stair_process_seconds() - begun;
     status = spread(context, status, cut, cut + size + 1, arrays, count);
     free(cut);
-    if (cost && status == STAIR_OK) *cost = (stair_block_cost){body, context->link->spent / (double)blocks, 0};
+    if (cost && status == STAIR_OK)
+        *cost = (stair_block_cost){body, context->link->spent / (double)blocks, 0};
     context->link->spent = 0;
     return status;
 }

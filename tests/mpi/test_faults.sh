@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # A rank that is signalled, killed, slow, without disk space or with other threads: all ranks end, and what is
 # resumed, on another number of ranks or in one process, has the bytes of a run that nothing happened to.
-#   STAIR_KILLS=N   kills at random moments (3; 100 were done by hand, docs/scale.md)
+#   STAIR_KILLS=N   kills at random moments (3)
 . "$(dirname "$0")/lib.sh"
 
 job="amp attention:layers=2 --dim 300 --alpha 1.2 --max-iterations 40 --theory none --test-samples 64"
