@@ -3,6 +3,7 @@
 #define _DEFAULT_SOURCE /* madvise */
 #include "amp_data.h"
 #include "progress.h"
+#include "core/ranks.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -39,10 +40,10 @@ static bool all_finite(const amp_data *data, const char *row, uint64_t n)
     return sum == 0;
 }
 
-static stair_status scan(cli_request *request, amp_data *data)
+static stair_status scan_rows(cli_request *request, amp_data *data, uint64_t first, uint64_t last)
 {
     const stair_npy_header *h = &data->x.header;
-    for (uint64_t r = 0; r < h->shape[0]; r++) {
+    for (uint64_t r = first; r < last; r++) {
         if (signals_caught()) return stair_fail(request->context, STAIR_FAILED, "interrupted");
         if (all_finite(data, (const char *)data->data.x + r * h->row_size * (uint64_t)h->size, h->row_size))
             continue;
@@ -53,6 +54,14 @@ static stair_status scan(cli_request *request, amp_data *data)
         return status;
     }
     return STAIR_OK;
+}
+
+/* Each rank looks at its share. */
+static stair_status scan(cli_request *request, amp_data *data)
+{
+    size_t first, last;
+    stair_ranks_mine(request->context, (size_t)data->x.header.shape[0], &first, &last);
+    return stair_ranks_check(request->context, scan_rows(request, data, first, last));
 }
 
 static stair_status map(cli_request *request, amp_data *data)

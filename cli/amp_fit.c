@@ -3,6 +3,7 @@
 #include "amp_job.h"
 #include "columns.h"
 #include "progress.h"
+#include "training.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,7 +82,7 @@ static stair_status fit(amp_job *job, const amp_data *data, const amp_data *fres
     progress_finish(&progress);
     stair_gamp_result_destroy(&result);
     status = report_close(&job->report, status);
-    if (status == STAIR_OK && o->gamp.checkpoint) stair_checkpoint_remove(o->gamp.checkpoint, 1);
+    if (status == STAIR_OK) training_forget(request, o->gamp.checkpoint, 1);
     return status;
 }
 

@@ -1,6 +1,7 @@
 /* The iterations of a run as a JSON text, `history` of the rows of runs. */
 #include "amp_rows.h"
 
+#include <jansson.h>
 #include <math.h>
 
 static json_t *numbers(const double *values, int rank, int p)

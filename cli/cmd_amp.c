@@ -56,13 +56,13 @@ static stair_status one_alpha(amp_job *job, stair_gamp_options how, const char *
     return status;
 }
 
-static void remove_checkpoints(const char *checkpoint, size_t alphas, int seeds)
+static void remove_checkpoints(const cli_request *request, const char *checkpoint, size_t alphas, int seeds)
 {
     for (size_t i = 0; checkpoint && i < alphas; i++) {
         char *file = malloc(strlen(checkpoint) + 24);
         if (!file) return;
         sprintf(file, "%s.%zu", checkpoint, i);
-        stair_checkpoint_remove(file, seeds);
+        training_forget(request, file, seeds);
         free(file);
     }
 }
@@ -95,7 +95,7 @@ static stair_status run_synthetic(amp_job *job)
     }
     progress_finish(&progress);
     status = report_close(&job->report, status);
-    if (status == STAIR_OK) remove_checkpoints(o->gamp.checkpoint, count, how.seeds);
+    if (status == STAIR_OK) remove_checkpoints(request, o->gamp.checkpoint, count, how.seeds);
     return status;
 }
 

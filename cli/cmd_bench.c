@@ -203,5 +203,6 @@ const cli_command command_bench = {
     .options = names,
     .most_words = 1,
     .defaults = defaults,
+    .alone = true,
     .run = run,
 };

@@ -79,5 +79,6 @@ const cli_command command_completion = {
                 "stair completion zsh > ~/.zfunc/_stair\n",
     .options = names,
     .most_words = 1,
+    .alone = true,
     .run = run,
 };

@@ -65,8 +65,8 @@ static stair_status one_phase(entropy_job *job, size_t m, size_t r)
     double *q = (double *)(head + 1);
     int cells = job->grid.indices[m] * job->grid.indices[m];
     stair_model *model;
-    if (r < job->grid.done && !(isfinite(head->alpha) && grid_whole(head->hard, 0, 1) &&
-                                grid_whole(head->best, 0, STAIR_PHASE_STARTS - 1)))
+    if (grid_known(&job->grid, r) && !(isfinite(head->alpha) && grid_whole(head->hard, 0, 1) &&
+                                       grid_whole(head->best, 0, STAIR_PHASE_STARTS - 1)))
         return grid_damaged(&job->grid);
     *phase = (stair_phase){.alpha = head->alpha,
                            .hard = head->hard != 0,
@@ -79,7 +79,7 @@ static stair_status one_phase(entropy_job *job, size_t m, size_t r)
         phase->entropy[s] = head->entropy[s];
         phase->entropy_error[s] = head->error[s];
     }
-    if (r < job->grid.done) return STAIR_OK;
+    if (grid_known(&job->grid, r)) return STAIR_OK;
     STAIR_TRY(stair_model_create(request->context, job->grid.specs[m], &model));
     stair_status status =
         stair_phase_at(request->context, model, &how, alpha->values[r % alpha->count], phase);
@@ -90,7 +90,16 @@ static stair_status one_phase(entropy_job *job, size_t m, size_t r)
         head->entropy[s] = phase->entropy[s];
         head->error[s] = phase->entropy_error[s];
     }
-    return grid_keep(&job->grid);
+    return grid_keep(&job->grid, r);
+}
+
+/* One row by a rank that has taken it. */
+static stair_status share_phase(void *user, cli_grid *grid, size_t r)
+{
+    entropy_job job = *(const entropy_job *)user;
+    job.request = grid->request;
+    job.grid = *grid;
+    return one_phase(&job, r / grid->request->options.alpha.count, r);
 }
 
 /* The rows of model m, once they are all there. */
@@ -129,6 +138,7 @@ static stair_status all(entropy_job *job, cli_report *report)
     cli_progress progress;
     stair_status status = STAIR_OK;
     progress_start(&progress, job->request->context, o->quiet);
+    status = grid_share(&job->grid, share_phase, job);
     for (size_t r = 0; r < job->grid.rows && status == STAIR_OK; r++) {
         size_t m = r / o->alpha.count;
         progress_stage(&progress, (double)r, 0, (double)job->grid.rows);
@@ -152,7 +162,7 @@ static stair_status run(cli_request *request)
     STAIR_TRY(stair_asymptotics_check(request->context, &how));
     if (!o->alpha.count)
         return stair_fail(request->context, STAIR_BAD_INPUT, "entropy needs --alpha LIST, or --phases");
-    STAIR_TRY(grid_open(request, o->alpha.count, sizeof(point_head), 4, &job.grid));
+    STAIR_TRY(grid_open(request, o->alpha.count, 1, sizeof(point_head), 4, &job.grid));
     fill_columns(job.grid.most_indices, job.grid.models > 1, columns);
     job.phases = calloc(job.grid.rows, sizeof *job.phases);
     stair_status status = job.phases ? grid_report(&job.grid, columns, COLUMNS, &report)

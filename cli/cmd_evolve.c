@@ -97,7 +97,7 @@ static stair_status next_point(evolve_job *job, stair_sweep *sweep, size_t r, in
     double *row = grid_row(&job->grid, r);
     point_head *head = (point_head *)row;
     double *q = row + sizeof *head / sizeof(double), *q_error = q + p * p;
-    if (r < job->grid.done &&
+    if (grid_known(&job->grid, r) &&
         !(isfinite(head->alpha) && grid_whole(head->informed, 0, 1) &&
           grid_whole(head->iterations, 0, INT_MAX) && grid_whole(head->stop, 0, STAIR_STOPS - 1)))
         return grid_damaged(&job->grid);
@@ -109,7 +109,7 @@ static stair_status next_point(evolve_job *job, stair_sweep *sweep, size_t r, in
                                  .residual = head->residual,
                                  .stop = (stair_stop)head->stop,
                                  .errors = head->errors};
-    if (r < job->grid.done) return stair_sweep_known(sweep, point);
+    if (grid_known(&job->grid, r)) return stair_sweep_known(sweep, point);
     STAIR_TRY(stair_sweep_next(sweep, point));
     *head = (point_head){.alpha = point->alpha,
                          .informed = point->informed,
@@ -117,7 +117,7 @@ static stair_status next_point(evolve_job *job, stair_sweep *sweep, size_t r, in
                          .residual = point->residual,
                          .stop = point->stop,
                          .errors = point->errors};
-    return grid_keep(&job->grid);
+    return grid_keep(&job->grid, r);
 }
 
 static stair_status one_model(evolve_job *job, size_t m, cli_report *report, cli_progress *progress)
@@ -152,11 +152,33 @@ static stair_status one_model(evolve_job *job, size_t m, cli_report *report, cli
     return status;
 }
 
+/* All points of model m by a rank that has taken it. */
+static stair_status share_model(void *user, cli_grid *grid, size_t m)
+{
+    evolve_job job = *(const evolve_job *)user;
+    const cli_options *o = &grid->request->options;
+    stair_asymptotics_options how = o->asymptotics;
+    stair_model *model;
+    stair_sweep *sweep = NULL;
+    stair_sweep_point point;
+    job.request = grid->request;
+    job.grid = *grid;
+    STAIR_TRY(stair_model_create(grid->request->context, grid->specs[m], &model));
+    stair_status status = stair_sweep_create(grid->request->context, model, &how, job.starts, o->alpha.count,
+                                             o->alpha.values, &sweep);
+    for (size_t r = m * grid->unit; r < (m + 1) * grid->unit && status == STAIR_OK; r++)
+        status = next_point(&job, sweep, r, grid->indices[m], &point);
+    stair_sweep_destroy(&sweep);
+    stair_model_destroy(&model);
+    return status;
+}
+
 static stair_status all(evolve_job *job, cli_report *report)
 {
     cli_progress progress;
     stair_status status = STAIR_OK;
     progress_start(&progress, job->request->context, job->request->options.quiet);
+    status = grid_share(&job->grid, share_model, job);
     for (size_t m = 0; m < job->grid.models && status == STAIR_OK; m++)
         status = one_model(job, m, report, &progress);
     progress_finish(&progress);
@@ -191,7 +213,7 @@ static stair_status run(cli_request *request)
     STAIR_TRY(stair_asymptotics_check(request->context, &how));
     if (!o->alpha.count) return stair_fail(request->context, STAIR_BAD_INPUT, "evolve needs --alpha LIST");
     size_t per_model = o->alpha.count * (job.starts == STAIR_START_BOTH ? 2 : 1);
-    STAIR_TRY(grid_open(request, per_model, sizeof(point_head), 2, &job.grid));
+    STAIR_TRY(grid_open(request, per_model, per_model, sizeof(point_head), 2, &job.grid));
     fill_columns(job.grid.most_indices, job.grid.models > 1, columns);
     size_t points = job.grid.rows;
     stair_status status = grid_report(&job.grid, columns, COLUMNS, &report);

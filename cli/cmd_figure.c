@@ -213,5 +213,6 @@ const cli_command command_figure = {
     .tables = tables,
     .most_words = 2,
     .defaults = defaults,
+    .alone = true,
     .run = run,
 };

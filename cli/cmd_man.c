@@ -16,5 +16,6 @@ const cli_command command_man = {
     .summary = "Print the manual page",
     .examples = "stair man | man -l -\n",
     .options = names,
+    .alone = true,
     .run = run,
 };

@@ -113,5 +113,6 @@ const cli_command command_models = {
     .examples = "stair models\nstair models attention:layers=3,rank=1+2+1\n",
     .options = names,
     .most_words = 1,
+    .alone = true,
     .run = run,
 };

@@ -74,5 +74,6 @@ const cli_command command_report = {
                 "stair report runs/*.csv --title 'Two layers' --out page.html --force\n",
     .options = names,
     .most_words = OPTION_MOST_WORDS,
+    .alone = true,
     .run = run,
 };

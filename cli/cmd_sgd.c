@@ -86,7 +86,7 @@ static stair_status run(cli_request *request)
     }
     progress_finish(&progress);
     status = report_close(&report, status);
-    if (status == STAIR_OK && how.checkpoint) stair_checkpoint_remove(how.checkpoint, how.seeds);
+    if (status == STAIR_OK) training_forget(request, how.checkpoint, how.seeds);
     if (status == STAIR_OK && diverged)
         return stair_fail(request->context, STAIR_NOT_CONVERGED,
                           "%d of %zu runs diverged: steps are too long for this model; try --rate %.2g",

@@ -75,8 +75,11 @@ static stair_status write_step(cli_report *report, const char *model, const stai
     return report_row(report, cells);
 }
 
-static stair_status compute(cli_request *request, cli_grid *grid, size_t m)
+/* The staircase of model m, kept. */
+static stair_status compute(void *user, cli_grid *grid, size_t m)
 {
+    cli_request *request = grid->request;
+    (void)user;
     staircase_row *row = (staircase_row *)grid_row(grid, m);
     stair_model *model;
     int count = 0;
@@ -88,7 +91,7 @@ static stair_status compute(cli_request *request, cli_grid *grid, size_t m)
     row->missed = status == STAIR_NOT_CONVERGED;
     if (row->missed)
         snprintf(row->reason, sizeof row->reason, "%.390s", stair_context_message(request->context));
-    return status == STAIR_NOT_CONVERGED ? STAIR_OK : status;
+    return status == STAIR_OK || row->missed ? grid_keep(grid, m) : status;
 }
 
 /* A row of a checkpoint: counts that fit their arrays, flags that are flags. */
@@ -110,15 +113,15 @@ static bool sound(const staircase_row *row)
     return true;
 }
 
-static stair_status all(cli_request *request, cli_grid *grid, cli_report *report, cli_progress *progress)
+static stair_status all(cli_grid *grid, cli_report *report, cli_progress *progress)
 {
+    STAIR_TRY(grid_share(grid, compute, NULL));
     for (size_t m = 0; m < grid->models; m++) {
         staircase_row *row = (staircase_row *)grid_row(grid, m);
         progress_stage(progress, (double)m, 0, grid->models > 1 ? (double)grid->models : 0);
-        if (m >= grid->done) {
-            STAIR_TRY(compute(request, grid, m));
-            STAIR_TRY(grid_keep(grid));
-        } else if (!sound(row))
+        if (!grid_known(grid, m))
+            STAIR_TRY(compute(NULL, grid, m));
+        else if (!sound(row))
             return grid_damaged(grid);
         report_indices(report, grid->indices[m]);
         for (int k = 0; k < (int)row->count; k++) {
@@ -171,12 +174,12 @@ static stair_status run(cli_request *request)
     cli_progress progress;
     cli_grid grid;
     STAIR_TRY(stair_asymptotics_check(request->context, &request->options.asymptotics));
-    STAIR_TRY(grid_open(request, 1, sizeof(staircase_row), 0, &grid));
+    STAIR_TRY(grid_open(request, 1, 1, sizeof(staircase_row), 0, &grid));
     fill_columns(&grid, columns);
     stair_status status = grid_report(&grid, columns, COLUMNS, &report);
     if (status == STAIR_OK) {
         progress_start(&progress, request->context, request->options.quiet);
-        status = all(request, &grid, report, &progress);
+        status = all(&grid, report, &progress);
         progress_finish(&progress);
         status = report_close(&report, status);
     }

@@ -63,5 +63,6 @@ const cli_command command_tokenize = {
     .tables = tables,
     .most_words = 1,
     .defaults = defaults,
+    .alone = true,
     .run = run,
 };

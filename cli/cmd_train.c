@@ -219,7 +219,7 @@ static stair_status work(train_job *job)
     else if (status == STAIR_OK)
         status = write_history(job, report);
     status = report_close(&report, status);
-    if (status == STAIR_OK && how.checkpoint) stair_checkpoint_remove(how.checkpoint, how.runs);
+    if (status == STAIR_OK) training_forget(job->request, how.checkpoint, how.runs);
     return status;
 }
 

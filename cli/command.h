@@ -34,6 +34,7 @@ typedef struct cli_command {
     const char *const *tables;  /* of the library where these are found first, ended by NULL; or NULL */
     int most_words;
     bool needs_model;                       /* the first word is a MODEL */
+    bool alone;                             /* nothing in it that ranks would share: the first does it */
     void (*defaults)(cli_options *options); /* where they are not the library's, or NULL */
     stair_status (*run)(cli_request *request);
 } cli_command;

@@ -5,26 +5,15 @@
 
 extern const cli_command command_models, command_channel, command_diagnose, command_bench, command_man,
     command_sgd, command_train, command_tokenize, command_threshold, command_evolve, command_entropy,
-    command_figure, command_report, command_amp, command_completion, command_exponents;
+    command_figure, command_report, command_amp, command_completion, command_exponents, command_merge;
 
 const cli_command *const command_table[] = {
-    &command_models,
-    &command_threshold,
-    &command_evolve,
-    &command_entropy,
-    &command_exponents,
-    &command_figure,
-    &command_report,
-    &command_channel,
-    &command_amp,
-    &command_sgd,
-    &command_train,
-    &command_tokenize,
-    &command_diagnose,
-    &command_bench,
-    &command_completion,
-    &command_man,
-    NULL,
+    &command_models,     &command_threshold, &command_evolve,
+    &command_entropy,    &command_exponents, &command_figure,
+    &command_report,     &command_merge,     &command_channel,
+    &command_amp,        &command_sgd,       &command_train,
+    &command_tokenize,   &command_diagnose,  &command_bench,
+    &command_completion, &command_man,       NULL,
 };
 
 const cli_command *command_find(const char *name)

@@ -2,7 +2,8 @@
  *
  * The checkpoint is one file, rewritten whole after each point (io/checkpoint.h: checksum, fingerprint of
  * the request, the one before is kept).  Rows come back bit for bit, so a resumed run prints the same bytes.
- */
+ * Ranks that compute units by themselves keep each in a file of its own, FILE.UNIT; whoever resumes, on any
+ * number of ranks, reads both. */
 #include "grid.h"
 #include "number.h"
 #include "spec.h"
@@ -12,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define MOST_MODELS 100000 /* of one grid */
 
@@ -143,30 +145,82 @@ bool grid_whole(double value, double least, double most)
     return value >= least && value <= most && value == (double)(int64_t)value;
 }
 
-static stair_status resume(cli_grid *grid)
+bool grid_known(const cli_grid *grid, size_t row)
 {
-    stair_context *context = grid->request->context;
-    const char *path = grid->request->options.checkpoint;
+    return row % grid->unit < grid->known[row / grid->unit];
+}
+
+/* Rows that are complete, without a gap. */
+static size_t count_done(const cli_grid *grid)
+{
+    size_t done = 0;
+    while (done < grid->rows && grid_known(grid, done)) done++;
+    return done;
+}
+
+/* Rows from `first` on, as many as there are in the file, at most `most`. */
+static stair_status load_rows(cli_grid *grid, stair_context *context, const char *path, size_t first,
+                              size_t most, size_t *rows)
+{
     stair_state state;
     bool found;
-    if (!path) return stair_fail(context, STAIR_BAD_INPUT, "--resume needs --out or --checkpoint");
+    uint64_t done = 0;
     STAIR_TRY(stair_state_load(context, path, grid->fingerprint, &state, &found));
     if (found) {
-        uint64_t done = 0;
         stair_state_get(&state, &done, sizeof done);
-        if (done <= grid->rows)
-            stair_state_get(&state, grid->table, (size_t)done * grid->row_size * sizeof(double));
-        bool bad = state.failed || done > grid->rows || state.at != state.size;
+        if (done <= most)
+            stair_state_get(&state, grid_row(grid, first), (size_t)done * grid->row_size * sizeof(double));
+        bool bad = state.failed || done > most || state.at != state.size;
         stair_state_free(&state);
-        if (bad) return grid_damaged(grid);
-        grid->done = (size_t)done;
+        if (bad)
+            return stair_fail(context, STAIR_FAILED, "%s: checkpoint damaged; remove it to start again",
+                              path);
+    }
+    *rows = (size_t)done;
+    return STAIR_OK;
+}
+
+/* The file of all rows so far, and those of units that ranks computed by themselves. */
+static stair_status load(cli_grid *grid, stair_context *context)
+{
+    const char *path = grid->request->options.checkpoint;
+    size_t done, units = grid->rows / grid->unit;
+    STAIR_TRY(load_rows(grid, context, path, 0, grid->rows, &done));
+    for (size_t u = 0; u < units; u++) {
+        size_t rows, before = done > u * grid->unit ? done - u * grid->unit : 0;
+        grid->known[u] = (uint32_t)(before < grid->unit ? before : grid->unit);
+        if (grid->known[u] == grid->unit) continue;
+        char *piece = stair_state_name(path, u);
+        if (!piece) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+        stair_status status = access(piece, F_OK)
+                                  ? STAIR_OK
+                                  : load_rows(grid, context, piece, u * grid->unit, grid->unit, &rows);
+        if (status == STAIR_OK && !access(piece, F_OK) && rows > grid->known[u])
+            grid->known[u] = (uint32_t)rows;
+        free(piece);
+        STAIR_TRY(status);
     }
     return STAIR_OK;
 }
 
-stair_status grid_open(cli_request *request, size_t per_model, size_t head, size_t matrices, cli_grid *grid)
+/* The first rank reads for all. */
+static stair_status resume(cli_grid *grid)
 {
-    *grid = (cli_grid){.request = request};
+    stair_context *context = grid->request->context, alone = *context;
+    alone.link = NULL;
+    if (!grid->request->options.checkpoint)
+        return stair_fail(context, STAIR_BAD_INPUT, "--resume needs --out or --checkpoint");
+    stair_status status = stair_ranks_first(context) ? load(grid, &alone) : STAIR_OK;
+    if (status != STAIR_OK) stair_fail(context, status, "%s", alone.message);
+    if (!stair_ranks_many(context)) return status;
+    STAIR_TRY(stair_ranks_copy(context, status, grid->known, grid->rows / grid->unit * sizeof *grid->known));
+    return stair_ranks_copy(context, STAIR_OK, grid->table, grid->rows * grid->row_size * sizeof(double));
+}
+
+stair_status grid_open(cli_request *request, size_t per_model, size_t unit, size_t head, size_t matrices,
+                       cli_grid *grid)
+{
+    *grid = (cli_grid){.request = request, .unit = unit};
     stair_status status = training_checkpoint(request, &request->options.checkpoint);
     if (status == STAIR_OK && request->checkpoint)
         status = stair_state_probe(request->context, request->checkpoint, "");
@@ -176,8 +230,10 @@ stair_status grid_open(cli_request *request, size_t per_model, size_t head, size
         grid->row_size = (head + sizeof(double) - 1) / sizeof(double) +
                          matrices * (size_t)(grid->most_indices * grid->most_indices);
         grid->table = calloc(grid->rows ? grid->rows : 1, grid->row_size * sizeof(double));
+        grid->known = calloc(grid->rows / unit + 1, sizeof *grid->known);
         grid->fingerprint = fingerprint(grid);
-        if (!grid->table) status = stair_fail(request->context, STAIR_NO_MEMORY, "out of memory");
+        if (!grid->table || !grid->known)
+            status = stair_fail(request->context, STAIR_NO_MEMORY, "out of memory");
     }
     if (status == STAIR_OK && request->options.resume) status = resume(grid);
     if (status != STAIR_OK) grid_close(grid, false);
@@ -245,33 +301,109 @@ double *grid_row(const cli_grid *grid, size_t row)
     return grid->table + row * grid->row_size;
 }
 
-stair_status grid_keep(cli_grid *grid)
+stair_status grid_keep(cli_grid *grid, size_t row)
 {
     const char *path = grid->request->options.checkpoint;
+    size_t unit = row / grid->unit, first = grid->piece ? unit * grid->unit : 0;
     stair_state state = {0};
-    uint64_t done = ++grid->done;
+    grid->known[unit] = (uint32_t)(row % grid->unit + 1);
+    uint64_t done = grid->piece ? grid->known[unit] : count_done(grid);
     if (!path) return STAIR_OK;
+    char *name = grid->piece ? stair_state_name(path, unit) : NULL;
+    if (grid->piece && !name) return stair_fail(grid->request->context, STAIR_NO_MEMORY, "out of memory");
     stair_state_put(&state, &done, sizeof done);
-    stair_state_put(&state, grid->table, grid->done * grid->row_size * sizeof(double));
-    stair_status status = stair_state_save(grid->request->context, path, grid->fingerprint, &state);
+    stair_state_put(&state, grid_row(grid, first), (size_t)done * grid->row_size * sizeof(double));
+    stair_status status =
+        stair_state_save(grid->request->context, name ? name : path, grid->fingerprint, &state);
     stair_state_free(&state);
+    free(name);
     return status;
+}
+
+/* ---- ranks ------------------------------------------------------------------------------------------ */
+
+typedef struct {
+    cli_grid *grid;
+    grid_body *body;
+    void *user;
+} share_job;
+
+static stair_status one_unit(void *user, size_t unit, int thread, stair_context *local)
+{
+    const share_job *job = user;
+    cli_request request = *job->grid->request;
+    cli_grid own = *job->grid;
+    (void)thread;
+    if (own.known[unit] == own.unit) return STAIR_OK;
+    request.context = local;
+    own.request = &request;
+    own.piece = true;
+    return job->body(job->user, &own, unit);
+}
+
+static size_t unit_bytes(const cli_grid *grid)
+{
+    return grid->unit * grid->row_size * sizeof(double);
+}
+
+static stair_status pack_unit(void *user, size_t unit, stair_context *context, void **bytes, size_t *size)
+{
+    const cli_grid *grid = ((const share_job *)user)->grid;
+    *size = unit_bytes(grid);
+    *bytes = malloc(*size + 1);
+    if (!*bytes) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+    memcpy(*bytes, grid_row(grid, unit * grid->unit), *size);
+    return STAIR_OK;
+}
+
+static stair_status unpack_unit(void *user, size_t unit, stair_context *context, const void *bytes,
+                                size_t size)
+{
+    const cli_grid *grid = ((const share_job *)user)->grid;
+    (void)context;
+    memcpy(grid_row(grid, unit * grid->unit), bytes, size);
+    grid->known[unit] = (uint32_t)grid->unit;
+    return STAIR_OK;
+}
+
+stair_status grid_share(cli_grid *grid, grid_body *body, void *user)
+{
+    stair_context *context = grid->request->context;
+    size_t units = grid->rows / grid->unit;
+    share_job job = {grid, body, user};
+    if (!stair_ranks_many(context) || units < (size_t)stair_context_ranks(context)) return STAIR_OK;
+    stair_points_shared how = {
+        .points = units, .wide = true, .body = one_unit, .pack = pack_unit, .unpack = unpack_unit};
+    return stair_share_points(context, &how, &job);
+}
+
+static void remove_with_old(const char *path)
+{
+    char old[4096];
+    remove(path);
+    snprintf(old, sizeof old, "%s.old", path);
+    remove(old);
+}
+
+/* The file of all rows, and those of units. */
+static void forget(const cli_grid *grid)
+{
+    const char *path = grid->request->options.checkpoint;
+    remove_with_old(path);
+    if (stair_context_ranks(grid->request->context) > 1 || grid->request->options.resume)
+        stair_checkpoint_remove(path, (int)(grid->rows / grid->unit));
 }
 
 void grid_close(cli_grid *grid, bool finished)
 {
-    const char *path = grid->request->options.checkpoint;
-    char old[4096];
-    if (finished && path) {
-        remove(path);
-        snprintf(old, sizeof old, "%s.old", path);
-        remove(old);
-    }
+    if (finished && grid->request->options.checkpoint && stair_ranks_first(grid->request->context))
+        forget(grid);
     for (size_t m = 0; grid->specs && m < grid->models; m++) free(grid->specs[m]);
     for (int k = 0; k < grid->keys; k++) free(grid->key[k]);
     free(grid->specs);
     free(grid->indices);
     free(grid->columns);
+    free(grid->known);
     free(grid->table);
     *grid = (cli_grid){.request = grid->request};
 }

@@ -71,18 +71,26 @@ static stair_status write_model(const cli_grid *grid, size_t m, cli_report *repo
     return STAIR_OK;
 }
 
+/* One model by a rank that has taken it. */
+static stair_status share_model(void *user, cli_grid *grid, size_t m)
+{
+    (void)user;
+    STAIR_TRY(compute(grid->request, grid, m));
+    return grid_keep(grid, m);
+}
+
 static stair_status all(cli_request *request, cli_grid *grid, cli_report *report)
 {
     cli_progress progress;
-    stair_status status = STAIR_OK;
     progress_start(&progress, request->context, request->options.quiet);
+    stair_status status = grid_share(grid, share_model, NULL);
     for (size_t m = 0; m < grid->models && status == STAIR_OK; m++) {
         progress_stage(&progress, (double)m, 0, grid->models > 1 ? (double)grid->models : 0);
-        if (m < grid->done)
+        if (grid_known(grid, m))
             status = sound((phases_row *)grid_row(grid, m)) ? STAIR_OK : grid_damaged(grid);
         else {
             status = compute(request, grid, m);
-            if (status == STAIR_OK) status = grid_keep(grid);
+            if (status == STAIR_OK) status = grid_keep(grid, m);
         }
         if (status == STAIR_OK) status = write_model(grid, m, report);
     }
@@ -99,7 +107,7 @@ stair_status hard_phases_run(cli_request *request)
     if (request->options.alpha.count)
         return stair_fail(request->context, STAIR_BAD_INPUT,
                           "--phases finds its own alphas; leave --alpha out");
-    STAIR_TRY(grid_open(request, 1, sizeof(phases_row), 0, &grid));
+    STAIR_TRY(grid_open(request, 1, 1, sizeof(phases_row), 0, &grid));
     fill_columns(grid.models > 1, columns);
     stair_status status = grid_report(&grid, columns, COLUMNS, &report);
     if (status == STAIR_OK) status = report_close(&report, all(request, &grid, report));

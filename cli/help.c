@@ -52,7 +52,9 @@ void help_program(FILE *file)
     for (size_t i = 0; i < sizeof exits / sizeof *exits; i++)
         fprintf(file, "  %-10s %s\n", exits[i].code, exits[i].text);
     fprintf(file, "\nenvironment:\n%s", environment_text);
-    fputs("\nstair COMMAND --help gives the options of a command; stair man prints the manual page.\n", file);
+    fputs("\nstair COMMAND --help gives the options of a command; stair man prints the manual page.\n"
+          "mpirun -n R stair-mpi COMMAND ... is the same program on R ranks, with the same bytes.\n",
+          file);
 }
 
 /* What a default is called, or nothing. */

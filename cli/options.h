@@ -10,8 +10,6 @@
 #include "core/context.h"
 #include "core/options.h"
 
-#include <jansson.h>
-
 typedef struct {
     double *values;
     size_t count;
@@ -114,10 +112,7 @@ stair_status options_read(stair_context *context, option_parse *parse, int argc,
 bool option_given(const option_parse *parse, const char *name);
 void options_free(const cli_option *own, void *target); /* the lists */
 
-/* The value of one option as JSON, or as text the way a user would type it. */
-/* NULL when out of memory. */
-json_t *natural_to_json(uint64_t value);
-json_t *option_to_json(const option_entry *entry, const void *target);
+/* The value of one option as text, the way a user would type it. */
 void option_to_text(const option_entry *entry, const void *target, char *text, size_t size);
 
 /* a,b,c or from:to:step; each number within the range of `option`. */

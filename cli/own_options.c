@@ -88,6 +88,8 @@ const cli_option own_options[] = {
     /* pages */
     {.is = {OWN("out", PATH, out), .value = "FILE", .text = "the page, FILE.html", .how = true},
      .command = "report"},
+    {.is = {OWN("out", PATH, out), .value = "FILE", .text = "the whole, FILE.csv or FILE.json", .how = true},
+     .command = "merge"},
     {.is = {OWN("title", TEXT, title), .value = "TEXT", .text = "title of the page", .how = true}},
     {.is = {OWN("plain", FLAG, plain), .text = "pictures and tables without scripts", .how = true}},
     /* how to run and report */

@@ -5,6 +5,7 @@
  * anywhere there is no line. */
 #include "json_text.h"
 #include "number.h"
+#include "option_json.h"
 #include "page.h"
 #include "spec.h"
 

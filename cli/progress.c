@@ -107,7 +107,9 @@ void progress_start(cli_progress *progress, stair_context *context, bool quiet)
 {
     double time = now();
     *progress =
-        (struct cli_progress){.shown = !quiet && isatty(STDERR_FILENO), .started = time, .printed = time};
+        (struct cli_progress){.shown = !quiet && isatty(STDERR_FILENO) && !stair_context_rank(context),
+                              .started = time,
+                              .printed = time};
     stair_context_set_progress(context, tick, progress);
 }
 

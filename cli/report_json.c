@@ -3,6 +3,7 @@
  * The frame is written by hand around one object a row, because a million results do
  * not fit in one tree.  Numbers that are not finite become null. */
 #include "json_text.h"
+#include "option_json.h"
 #include "text_sink.h"
 
 #include <math.h>

@@ -20,6 +20,11 @@ stair_status training_checkpoint(cli_request *request, const char **checkpoint)
     return STAIR_OK;
 }
 
+void training_forget(const cli_request *request, const char *checkpoint, int runs)
+{
+    if (checkpoint && !stair_context_rank(request->context)) stair_checkpoint_remove(checkpoint, runs);
+}
+
 /* A file of an earlier run that this one did not go on from does not count. */
 static bool is_of_this_run(const cli_request *request, const char *folder, const char *name)
 {

@@ -6,6 +6,9 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 install(TARGETS stair_program COMPONENT runtime)
+if(STAIR_HAS_MPI)
+  install(TARGETS stair_mpi COMPONENT mpi)
+endif()
 install(TARGETS stair_shared EXPORT shared
   LIBRARY COMPONENT runtime NAMELINK_COMPONENT development
   INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})

@@ -234,6 +234,7 @@ stair_status stair_diagnose(stair_context *context, const stair_model *model,
 #include "stair_gamp.h"        /* message passing on instances */
 #include "stair_options.h"     /* what the options of all these are */
 #include "stair_plugin.h"      /* models in shared libraries */
+#include "stair_ranks.h"       /* several processes for one request */
 #include "stair_train.h"       /* gradient training */
 
 #endif

@@ -3,12 +3,15 @@
 
 STAIR_BUILD_PACKAGES="gcc libc6-dev cmake ninja-build pkg-config libsleef-dev
   libjansson-dev libzip-dev libutf8proc-dev libcmocka-dev gnuplot-nox fonts-cmu"
+# stair-mpi, the program on several ranks; nothing else needs it.
+STAIR_MPI_PACKAGES="libopenmpi-dev openmpi-bin"
 # The Python package: what it is built with, and what shows its results.
 STAIR_PYTHON_PACKAGES="python3-dev python3-cffi python3-setuptools python3-wheel python3-pip python3-venv
   python3-numpy python3-pandas python3-matplotlib python3-nbclient python3-ipykernel"
 STAIR_TEST_PACKAGES="g++ librandom123-dev clang clang-format python3 python3-numpy
-  $STAIR_PYTHON_PACKAGES"
-STAIR_LONG_PACKAGES="valgrind debootstrap musl-tools gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user"
+  $STAIR_PYTHON_PACKAGES $STAIR_MPI_PACKAGES"
+STAIR_LONG_PACKAGES="valgrind debootstrap musl-tools gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user
+  slurm-wlm munge"
 
 stair_missing() { # PACKAGE...: those that are not installed
     local package
@@ -27,6 +30,14 @@ stair_quietly() { # LOG COMMAND...: silent when it works, its output when it doe
     return 1
 }
 
+# Whether a build can do without packages that could not be installed: not without a compiler and CMake.
+stair_do_without() {
+    command -v cmake >/dev/null || { echo "cmake is missing, 3.25 or later" >&2; return 1; }
+    command -v "${CC:-cc}" >/dev/null || command -v gcc >/dev/null || command -v clang >/dev/null ||
+        { echo "a C compiler is missing: gcc or clang" >&2; return 1; }
+    echo "building without them; docs/howto/slurm.md says what is left out" >&2
+}
+
 stair_install() { # PACKAGE...
     command -v dpkg-query >/dev/null || return 0 # not Debian: the build names what it misses
     local missing log as_root=
@@ -34,7 +45,7 @@ stair_install() { # PACKAGE...
     [ -z "$missing" ] && return 0
     if [ "$(id -u)" != 0 ]; then
         if ! sudo -n true 2>/dev/null; then
-            echo "please install these packages: $missing" >&2
+            echo "not installed, and only root may: $missing" >&2
             return 1
         fi
         as_root="sudo -n"
@@ -66,7 +77,11 @@ stair_build() { # PRESET FOLDER: configures once, then only what changed is comp
     if [ ! -f "$folder/build.ninja" ]; then
         echo "building $folder" >&2
         mkdir -p "$folder"
-        stair_quietly "$folder/configure.log" cmake --preset "$preset" || return 1
+        if command -v ninja >/dev/null; then
+            stair_quietly "$folder/configure.log" cmake --preset "$preset" || return 1
+        elif [ ! -f "$folder/Makefile" ]; then # release is what CMake is asked for by itself
+            stair_quietly "$folder/configure.log" cmake -S . -B "$folder" || return 1
+        fi
     fi
-    stair_quietly "$folder/build.log" cmake --build --preset "$preset"
+    stair_quietly "$folder/build.log" cmake --build "$folder" -j "$(nproc 2>/dev/null || echo 2)"
 }

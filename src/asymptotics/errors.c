@@ -14,7 +14,7 @@
 #include "asymptotics/prediction.h"
 #include "average/average.h"
 #include "core/qmc.h"
-#include "core/reduce.h"
+#include "core/ranks.h"
 #include "core/rng.h"
 #include "core/spectral.h"
 
@@ -41,8 +41,8 @@ static void one_point(const stair_model *model, const double *root_q, const doub
     stair_prediction_add(outputs, 1, y, y_mean, plugin);
 }
 
-/* Two overlaps share their random numbers, which cost more than all else: the overlap itself, and the same
- * moved by its error. */
+/* Overlaps that share their random numbers, which cost more than all else: the overlap itself, and the same
+ * moved by its error, up and down. */
 typedef struct {
     double root_q[STAIR_SQUARE], root_v[STAIR_SQUARE];
     double bayes[STAIR_MOST_REPLICATES], plugin[STAIR_MOST_REPLICATES]; /* by replicate, for their spread */
@@ -53,11 +53,11 @@ typedef struct {
     uint64_t seed;
     int replicates, places;
     uint64_t points;
-    errors_place place[2];
+    errors_place place[3];
 } errors_job;
 
-/* out (places, 2): both errors of replicate r, as parts of the mean. */
-static stair_status one_replicate(void *user, size_t r, int thread, stair_context *local, double *out)
+/* Both errors of replicate r, at every place. */
+static stair_status one_replicate(void *user, size_t r, int thread, stair_context *local)
 {
     errors_job *job = user;
     int size = job->model->info.indices * job->model->info.tokens;
@@ -75,8 +75,6 @@ static stair_status one_replicate(void *user, size_t r, int thread, stair_contex
         errors_place *x = &job->place[k];
         x->bayes[r] /= (double)job->points;
         x->plugin[r] /= (double)job->points;
-        out[2 * k] = x->bayes[r] / job->replicates;
-        out[2 * k + 1] = x->plugin[r] / job->replicates;
     }
     return STAIR_OK;
 }
@@ -91,19 +89,54 @@ static void put_overlap(errors_job *job, const double *q)
     stair_spectral_map(p, rest, stair_shifted_root, 0, x->root_v);
 }
 
-/* q with its diagonal moved by its error towards the middle, all else in proportion: a legal overlap. */
-static void move_overlap(int p, const double *q, const double *q_error, double *moved)
+/* mean (places, 2): over replicates. */
+static stair_status evaluate(stair_context *context, errors_job *job, double *mean)
+{
+    size_t one = sizeof(double), all = (size_t)job->replicates * one;
+    stair_filled arrays[6];
+    for (int k = 0; k < job->places; k++) {
+        arrays[2 * k] = (stair_filled){job->place[k].bayes, one, all};
+        arrays[2 * k + 1] = (stair_filled){job->place[k].plugin, one, all};
+    }
+    STAIR_TRY(
+        stair_parallel_shared(context, (size_t)job->replicates, one_replicate, job, arrays, 2 * job->places));
+    for (int k = 0; k < job->places; k++) {
+        mean[2 * k] = mean[2 * k + 1] = 0;
+        for (int r = 0; r < job->replicates; r++) {
+            mean[2 * k] += job->place[k].bayes[r] / job->replicates;
+            mean[2 * k + 1] += job->place[k].plugin[r] / job->replicates;
+        }
+    }
+    return STAIR_OK;
+}
+
+/* q with its diagonal moved by its error, all rows up or all down: prediction gets better or worse with each
+ * of them, so that no two make up for each other.  All else in proportion: a legal overlap. */
+static void move_overlap(int p, const double *q, const double *q_error, double sign, double *moved)
 {
     double scale[STAIR_MAX_INDICES];
     for (int i = 0; i < p; i++) {
-        double here = q[i * (p + 1)], error = q_error[i * (p + 1)],
-               to = here > 0.5 ? here - error : here + error;
+        double here = q[i * (p + 1)], to = here + sign * q_error[i * (p + 1)];
         scale[i] = here > 0 ? sqrt(fmin(1, fmax(0, to)) / here) : 0;
     }
     for (int i = 0; i < p; i++)
         for (int j = 0; j < p; j++) moved[i * p + j] = scale[i] * q[i * p + j] * scale[j];
     for (int i = 0; i < p; i++)
-        if (q[i * (p + 1)] == 0) moved[i * (p + 1)] = fmin(1, q_error[i * (p + 1)]);
+        if (q[i * (p + 1)] == 0) moved[i * (p + 1)] = fmax(0, fmin(1, sign * q_error[i * (p + 1)]));
+}
+
+/* What the error of q does to the errors: the larger of both ways. */
+static void add_error_of_overlap(int p, const double moved_norm[2], const double *mean, stair_errors *errors)
+{
+    double bayes = 0, plugin = 0;
+    for (int k = 1; k <= 2; k++) {
+        bayes = fmax(bayes, fabs(mean[2 * k] - mean[0]));
+        plugin = fmax(plugin, fabs(mean[2 * k + 1] - mean[1]));
+        errors->weights_error =
+            fmax(errors->weights_error, fabs(1 - moved_norm[k - 1] / p - errors->weights));
+    }
+    errors->bayes_error = hypot(errors->bayes_error, bayes);
+    errors->plugin_error = hypot(errors->plugin_error, plugin);
 }
 
 stair_status stair_errors_at(stair_context *context, const stair_model *model,
@@ -111,7 +144,7 @@ stair_status stair_errors_at(stair_context *context, const stair_model *model,
                              stair_errors *errors)
 {
     int p = model->info.indices, n = options->replicates;
-    double norm = 0, most = 0, moved[STAIR_SQUARE], moved_norm = 0, mean[4] = {0},
+    double norm = 0, most = 0, moved[STAIR_SQUARE], moved_norm[2] = {0}, mean[6] = {0},
            allowed = tuning.share * options->precision;
     errors_job *job = calloc(1, sizeof *job);
     if (!job) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
@@ -123,17 +156,16 @@ stair_status stair_errors_at(stair_context *context, const stair_model *model,
         if (q_error) most = fmax(most, q_error[i]);
     }
     put_overlap(job, q);
-    if (most > 0) {
-        move_overlap(p, q, q_error, moved);
-        for (int i = 0; i < p * p; i++) moved_norm += moved[i] * moved[i];
+    for (int way = 0; way < 2 && most > 0; way++) {
+        move_overlap(p, q, q_error, way ? -1 : 1, moved);
+        for (int i = 0; i < p * p; i++) moved_norm[way] += moved[i] * moved[i];
         put_overlap(job, moved);
     }
-    stair_sum sum = {.parts = (size_t)n, .size = 2 * (size_t)job->places};
     stair_status status = STAIR_OK;
     *errors = (stair_errors){.weights = 1 - norm / p};
     bool enough = false;
     for (job->points = tuning.fewest; status == STAIR_OK && !enough; job->points *= tuning.growth) {
-        status = stair_sum_blocks(context, &sum, one_replicate, job, NULL, mean);
+        status = evaluate(context, job, mean);
         errors->bayes_error = stair_replicate_error(n, job->place[0].bayes);
         errors->plugin_error = stair_replicate_error(n, job->place[0].plugin);
         enough = job->points >= tuning.most ||
@@ -141,11 +173,7 @@ stair_status stair_errors_at(stair_context *context, const stair_model *model,
     }
     errors->bayes = mean[0];
     errors->plugin = mean[1];
-    if (job->places > 1) { /* what the error of q does to the errors */
-        errors->bayes_error = hypot(errors->bayes_error, mean[2] - mean[0]);
-        errors->plugin_error = hypot(errors->plugin_error, mean[3] - mean[1]);
-        errors->weights_error = fabs(1 - moved_norm / p - errors->weights);
-    }
+    if (job->places > 1) add_error_of_overlap(p, moved_norm, mean, errors);
     errors->gibbs = 2 * errors->bayes;
     errors->gibbs_error = 2 * errors->bayes_error;
     free(job);

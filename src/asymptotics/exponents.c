@@ -22,8 +22,8 @@
 
 #include "core/context.h"
 #include "core/limits.h"
-#include "core/parallel.h"
 #include "core/qmc.h"
+#include "core/ranks.h"
 #include "core/rng.h"
 #include "model/model.h"
 
@@ -321,6 +321,16 @@ static uint64_t points_for(const survey *s)
     return (uint64_t)1 << (int)fmin(14, fmax(6, floor(log2(most))));
 }
 
+static stair_status run_all(stair_context *context, survey *s)
+{
+    size_t one = sizeof(double), share = (size_t)(s->terms * s->cells) * one,
+           plain = (size_t)(s->terms * s->labels) * one, weight = (size_t)s->cells * one;
+    stair_filled arrays[] = {{s->share, share, REPLICATES * share},
+                             {s->plain, plain, REPLICATES * plain},
+                             {s->weight, weight, REPLICATES * weight}};
+    return stair_parallel_shared(context, REPLICATES, run_block, s, arrays, 3);
+}
+
 stair_status stair_exponents(stair_context *context, const stair_model *model, int degree, uint64_t seed,
                              stair_exponent *list)
 {
@@ -345,7 +355,7 @@ stair_status stair_exponents(stair_context *context, const stair_model *model, i
     if (status == STAIR_OK) status = find_cells(context, &s);
     if (status == STAIR_OK) status = make_room(context, &s);
     s.points = status == STAIR_OK ? points_for(&s) : 0;
-    if (status == STAIR_OK) status = stair_parallel(context, REPLICATES, run_block, &s);
+    if (status == STAIR_OK) status = run_all(context, &s);
     if (status == STAIR_OK) status = measure(context, &s, list);
     free(s.list);
     free(s.share);

@@ -25,7 +25,7 @@
 #include "model/last_row.h"
 #include "core/isa.h"
 #include "core/matrix.h"
-#include "core/parallel.h"
+#include "core/ranks.h"
 #include "core/qmc.h"
 #include "core/rng.h"
 
@@ -586,7 +586,12 @@ stair_status stair_hidden_means_evaluate(stair_context *context, const stair_hid
                      .values = values,
                      .room = make_rooms(means, width, (size_t)outer->count)};
     if (!job.room) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
-    stair_status status = stair_parallel(context, blocks, label_block, &job);
+    size_t one = sizeof(double), numbers = (size_t)outer->count * one, l = tuning.labels;
+    stair_filled arrays[] = {{values->mass, l * one, n * one},
+                             {values->counts, l * one, n * one},
+                             {values->bias, l * one, n * one},
+                             {values->features, l * numbers, n * numbers}};
+    stair_status status = stair_parallel_shared(context, blocks, label_block, &job, arrays, 4);
     free_rooms(width, job.room);
     return status;
 }

@@ -23,7 +23,7 @@
 #include "posterior/denoiser.h"
 #include "model/linear.h"
 #include "core/matrix.h"
-#include "core/parallel.h"
+#include "core/ranks.h"
 #include "core/qmc.h"
 #include "core/reduce.h"
 #include "core/rng.h"
@@ -357,12 +357,31 @@ static double bias_left(const sample_job *job)
     return stair_bias_left(most);
 }
 
+static stair_status draw_all(stair_context *context, sample_job *job, size_t blocks)
+{
+    size_t one = sizeof(double), pm = (size_t)(job->p * job->m) * one, p = (size_t)job->p * one,
+           k = (size_t)job->model->info.label_size * one, n = job->batch;
+    stair_filled arrays[] = {{job->labels, BLOCK * k, n * k},
+                             {job->omega, BLOCK * pm, n * pm},
+                             {job->drawn, BLOCK * pm, n * pm},
+                             {job->weight, BLOCK * one, n * one},
+                             {job->told, BLOCK * p, job->linear_too ? n * p : 0}};
+    return stair_parallel_shared(context, blocks, draw_block, job, arrays, 5);
+}
+
+static stair_status find_features(stair_context *context, sample_job *job, size_t blocks)
+{
+    size_t each = (size_t)job->width * sizeof(double);
+    stair_filled features = {job->features, BLOCK * each, job->batch * each};
+    return stair_parallel_shared(context, blocks, feature_block, job, &features, 1);
+}
+
 static stair_status run_batch(stair_context *context, sample_job *job)
 {
     size_t n = job->batch, blocks = (n + BLOCK - 1) / BLOCK;
     int all = job->controls.targets + job->controls.controls;
     double *sum = job->sums + (size_t)job->replicate * (size_t)all;
-    STAIR_TRY(stair_parallel(context, blocks, draw_block, job));
+    STAIR_TRY(draw_all(context, job, blocks));
     STAIR_TRY(stair_denoiser_evaluate(context, &job->denoiser,
                                       (uint64_t)job->replicate * job->effort->points + job->first, n,
                                       job->labels, job->omega, job->drawn, &job->moments));
@@ -370,7 +389,7 @@ static stair_status run_batch(stair_context *context, sample_job *job)
         STAIR_TRY(stair_denoiser_evaluate(context, &job->ignorant,
                                           (uint64_t)job->replicate * job->effort->points + job->first, n,
                                           job->labels, job->nothing, job->drawn, &job->before));
-    STAIR_TRY(stair_parallel(context, blocks, feature_block, job));
+    STAIR_TRY(find_features(context, job, blocks));
     for (size_t i = 0; i < n; i++) {
         const double *feature = job->features + i * (size_t)job->width;
         for (int k = 0; k < all; k++) sum[k] += feature[k];

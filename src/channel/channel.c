@@ -18,7 +18,7 @@
 
 #include "channel/canonical.h"
 #include "channel/rules.h"
-#include "core/parallel.h"
+#include "core/ranks.h"
 #include "model/marginal.h"
 
 static const struct {
@@ -313,6 +313,26 @@ static stair_status evaluate_block(void *user, size_t block, int thread, stair_c
     return STAIR_OK;
 }
 
+static stair_status evaluate_blocks(stair_context *context, channel_job *job, size_t blocks)
+{
+    const stair_channel_result *r = job->result;
+    size_t one = sizeof(double), size = (size_t)(job->model->info.indices * job->model->info.tokens);
+    const struct {
+        void *array;
+        size_t bytes; /* of a sample */
+    } results[] = {
+        {r->logz, one},          {r->g, size * one},           {r->dg, size * size * one},
+        {r->error, one},         {r->nodes, sizeof *r->nodes}, {r->method, sizeof *r->method},
+        {r->half_logz, 2 * one}, {r->half_g, 2 * size * one},  {r->half_dg, 2 * size * size * one}};
+    stair_filled arrays[sizeof results / sizeof *results];
+    int count = 0;
+    for (size_t k = 0; k < sizeof results / sizeof *results; k++)
+        if (results[k].array)
+            arrays[count++] = (stair_filled){results[k].array, (size_t)tuning.samples * results[k].bytes,
+                                             job->n * results[k].bytes};
+    return stair_parallel_shared(context, blocks, evaluate_block, job, arrays, count);
+}
+
 static stair_status on_threads(stair_context *context, const stair_model *model,
                                const stair_channel_options *options, uint64_t first, size_t n,
                                const double *labels, const double *omega, size_t covs, const double *cov,
@@ -335,8 +355,11 @@ static stair_status on_threads(stair_context *context, const stair_model *model,
     stair_status status = STAIR_OK;
     for (int t = 0; t < width && status == STAIR_OK; t++)
         status = stair_worker_create(context, model, &job.workers[t]);
-    if (status == STAIR_OK) status = stair_parallel(context, blocks, evaluate_block, &job);
-    for (int t = 0; t < width; t++) context->work += job.workers[t].work;
+    if (status == STAIR_OK) status = evaluate_blocks(context, &job, blocks);
+    double work = 0;
+    for (int t = 0; t < width; t++) work += job.workers[t].work;
+    if (status == STAIR_OK && blocks > 1) status = stair_ranks_total(context, &work);
+    context->work += work;
     for (int t = 0; t < width; t++) stair_worker_destroy(&job.workers[t]);
     free(job.workers);
     return status;

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "core/cores.h"
 #include "core/limits.h"
+#include "core/ranks.h"
 
 stair_status stair_context_create(stair_context **context)
 {
@@ -20,6 +20,7 @@ stair_status stair_context_create(stair_context **context)
 
 void stair_context_destroy(stair_context **context)
 {
+    if (*context) stair_ranks_free(*context);
     free(*context);
     *context = NULL;
 }
@@ -34,8 +35,8 @@ stair_status stair_context_set_threads(stair_context *context, int threads)
     if (threads < 0 || threads > 4096)
         return stair_fail(context, STAIR_BAD_INPUT,
                           "threads must be between 0 (all it may use) and 4096, not %d", threads);
-    context->threads = threads ? threads : stair_cores();
-    return STAIR_OK;
+    context->threads = threads ? threads : stair_ranks_own_threads(context);
+    return stair_ranks_weigh(context);
 }
 
 void stair_context_set_largest_array(stair_context *context, uint64_t bytes)

@@ -5,8 +5,11 @@
 
 #include "core/backend.h"
 
+struct stair_link;
+
 struct stair_context {
     int threads;
+    struct stair_link *link;      /* ranks (core/ranks.h), or NULL */
     const stair_backend *backend; /* NULL: the processor */
     stair_progress *progress;
     void *progress_user;

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "core/ranks.h"
 #include "core/thread.h"
 
 /* Blocks first .. last-1 that are still to be run. */
@@ -21,6 +22,7 @@ typedef struct {
     void *user;
     size_t blocks;
     int width;
+    bool deaf;            /* to requests to stop */
     _Atomic run *runs;    /* per thread */
     atomic_size_t failed; /* lowest failing block so far */
     atomic_size_t done;
@@ -78,7 +80,8 @@ static void *work(void *argument)
         run_block(self, block);
         size_t done = atomic_fetch_add(&self->shared->done, 1) + 1;
         /* only the calling thread carries a progress callback */
-        if (!stair_context_progress(&self->local, (double)done, (double)self->shared->blocks)) {
+        if (!stair_context_progress(&self->local, (double)done, (double)self->shared->blocks) &&
+            !self->shared->deaf) {
             if (self->failed > block) {
                 self->failed = block;
                 self->status = stair_fail(&self->local, STAIR_FAILED, "stopped on request");
@@ -96,7 +99,8 @@ int stair_parallel_width(const stair_context *context, size_t blocks)
     return width < 1 ? 1 : (int)width;
 }
 
-stair_status stair_parallel(stair_context *context, size_t blocks, stair_parallel_body *body, void *user)
+static stair_status run_all(stair_context *context, size_t blocks, stair_parallel_body *body, void *user,
+                            bool deaf)
 {
     int width = stair_parallel_width(context, blocks);
     worker *workers = calloc((size_t)width, sizeof *workers);
@@ -108,7 +112,7 @@ stair_status stair_parallel(stair_context *context, size_t blocks, stair_paralle
         free(runs);
         return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
     }
-    job shared = {.body = body, .user = user, .blocks = blocks, .width = width, .runs = runs};
+    job shared = {.body = body, .user = user, .blocks = blocks, .width = width, .deaf = deaf, .runs = runs};
     atomic_init(&shared.failed, SIZE_MAX);
     for (int t = 0; t < width; t++)
         atomic_init(&runs[t], ((run){(uint32_t)(blocks * (size_t)t / (size_t)width),
@@ -137,4 +141,14 @@ stair_status stair_parallel(stair_context *context, size_t blocks, stair_paralle
     free(threads);
     free(runs);
     return status;
+}
+
+stair_status stair_parallel(stair_context *context, size_t blocks, stair_parallel_body *body, void *user)
+{
+    return run_all(context, blocks, body, user, stair_ranks_many(context));
+}
+
+stair_status stair_parallel_own(stair_context *context, size_t blocks, stair_parallel_body *body, void *user)
+{
+    return run_all(context, blocks, body, user, false);
 }

@@ -13,6 +13,9 @@
 typedef stair_status stair_parallel_body(void *user, size_t block, int thread, stair_context *local);
 
 stair_status stair_parallel(stair_context *context, size_t blocks, stair_parallel_body *body, void *user);
+/* With ranks (core/ranks.h) every rank runs all blocks, and is not stopped on request: that would stop one of
+ * them alone.  For blocks that are this rank's own, and after which all ranks hear how it went: */
+stair_status stair_parallel_own(stair_context *context, size_t blocks, stair_parallel_body *body, void *user);
 int stair_parallel_width(const stair_context *context, size_t blocks);
 
 #endif

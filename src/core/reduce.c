@@ -5,11 +5,13 @@
 #include <string.h>
 
 #include "core/parallel.h"
+#include "core/ranks.h"
 
 static const struct {
     size_t align; /* doubles of a cache line: sums of neighbouring units do not share one */
     size_t each;  /* units per worker, so that nobody waits long for the last */
-} tuning = {.align = 8, .each = 4};
+    size_t small; /* doubles of all units together that ranks simply tell each other */
+} tuning = {.align = 8, .each = 4, .small = 8192};
 
 size_t stair_sum_stride(const stair_sum *sum)
 {
@@ -26,7 +28,7 @@ size_t stair_sum_units(const stair_sum *sum, size_t workers)
 
 static size_t units_here(const stair_context *context, const stair_sum *sum)
 {
-    return stair_sum_units(sum, (size_t)context->threads);
+    return stair_sum_units(sum, (size_t)stair_ranks_threads(context));
 }
 
 int stair_sum_width(const stair_context *context, const stair_sum *sum)
@@ -48,10 +50,28 @@ size_t stair_sum_stack(const stair_context *context, const stair_sum *sum, size_
            stair_sum_stride(sum);
 }
 
+/* Whether ranks gather whole sums of units; else each adds up a stretch of their entries. */
+static bool is_small(const stair_sum *sum, size_t units)
+{
+    return units * stair_sum_stride(sum) <= tuning.small;
+}
+
+/* Entries of a sum that rank r adds up: whole cache lines. */
+static size_t stretch(const stair_sum *sum, int r, int ranks)
+{
+    size_t lines = stair_sum_stride(sum) / tuning.align,
+           at = lines * (size_t)r / (size_t)ranks * tuning.align;
+    return at < sum->size ? at : sum->size;
+}
+
 size_t stair_sum_room(const stair_context *context, const stair_sum *sum)
 {
-    size_t units = units_here(context, sum);
-    return units * stair_sum_stride(sum) + stair_sum_stack(context, sum, units);
+    size_t units = units_here(context, sum), stack = stair_sum_stack(context, sum, units), first, last;
+    if (!stair_ranks_many(context) || is_small(sum, units)) return units * stair_sum_stride(sum) + stack;
+    int rank = stair_context_rank(context), ranks = stair_context_ranks(context);
+    size_t mine = stretch(sum, rank + 1, ranks) - stretch(sum, rank, ranks);
+    stair_ranks_mine(context, units, &first, &last);
+    return (last - first) * (stair_sum_stride(sum) + sum->size) + stack + units * mine + sum->size;
 }
 
 static void add(size_t size, const double *restrict x, double *restrict to)
@@ -94,17 +114,88 @@ stair_status stair_sum_range(stair_context *context, const stair_sum *sum, size_
                              size_t last, stair_sum_body *body, void *user, double *room, double *partial)
 {
     range_job job = {sum, body, user, first, depth_of(sum, units), room, partial};
-    return stair_parallel(context, last - first, sum_unit, &job);
+    return stair_parallel_own(context, last - first, sum_unit, &job);
+}
+
+/* partial (units, stride), of which `size` entries count. */
+static void combine(const stair_sum *sum, size_t units, size_t size, size_t stride, double *partial,
+                    double *out)
+{
+    size_t each = sum->parts ? units / sum->parts : 1;
+    for (size_t step = 1; step < each; step *= 2)
+        for (size_t u = 0; u < units; u += 2 * step)
+            add(size, partial + (u + step) * stride, partial + u * stride);
+    memset(out, 0, size * sizeof *out);
+    for (size_t u = 0; u < units; u += each) add(size, partial + u * stride, out);
 }
 
 void stair_sum_combine(const stair_sum *sum, size_t units, double *partial, double *out)
 {
-    size_t stride = stair_sum_stride(sum), each = sum->parts ? units / sum->parts : 1;
-    for (size_t step = 1; step < each; step *= 2)
-        for (size_t u = 0; u < units; u += 2 * step)
-            add(sum->size, partial + (u + step) * stride, partial + u * stride);
-    memset(out, 0, sum->size * sizeof *out);
-    for (size_t u = 0; u < units; u += each) add(sum->size, partial + u * stride, out);
+    combine(sum, units, sum->size, stair_sum_stride(sum), partial, out);
+}
+
+/* ---- ranks ---------------------------------------------------------------------------------------- */
+
+typedef struct {
+    size_t *cut;       /* (ranks + 1): units of each rank */
+    size_t *to, *from; /* (ranks): bytes */
+} shares;
+
+/* Few numbers: every rank hears all units and adds them up. */
+static stair_status share_small(stair_context *context, const stair_sum *sum, size_t units, const shares *s,
+                                stair_status status, double *partial, double *out)
+{
+    for (int r = 0; r < stair_context_ranks(context); r++)
+        s->to[r] = (s->cut[r + 1] - s->cut[r]) * stair_sum_stride(sum) * sizeof *out;
+    STAIR_TRY(stair_ranks_gather(context, status, s->to, partial, -1));
+    stair_sum_combine(sum, units, partial, out);
+    return STAIR_OK;
+}
+
+/* Many: every rank adds up its stretch of the entries of all units, and hears the other stretches.  A rank
+ * sends its units once, and the total goes round once. */
+static stair_status share_large(stair_context *context, const stair_sum *sum, size_t units, const shares *s,
+                                stair_status status, double *partial, double *room, double *out)
+{
+    int ranks = stair_context_ranks(context), rank = stair_context_rank(context);
+    size_t own = s->cut[rank + 1] - s->cut[rank], stride = stair_sum_stride(sum);
+    size_t mine = stretch(sum, rank + 1, ranks) - stretch(sum, rank, ranks);
+    double *send = room, *received = send + own * sum->size, *total = received + units * mine, *at = send;
+    for (int r = 0; r < ranks; r++) {
+        size_t first = stretch(sum, r, ranks), size = stretch(sum, r + 1, ranks) - first;
+        for (size_t u = 0; status == STAIR_OK && u < own; u++, at += size)
+            memcpy(at, partial + u * stride + first, size * sizeof *at);
+        s->to[r] = own * size * sizeof *at;
+        s->from[r] = (s->cut[r + 1] - s->cut[r]) * mine * sizeof *at;
+    }
+    STAIR_TRY(stair_ranks_exchange(context, status, s->to, send, s->from, received));
+    combine(sum, units, mine, mine, received, total + stretch(sum, rank, ranks));
+    for (int r = 0; r < ranks; r++)
+        s->to[r] = (stretch(sum, r + 1, ranks) - stretch(sum, r, ranks)) * sizeof *at;
+    STAIR_TRY(stair_ranks_gather(context, STAIR_OK, s->to, total, -1));
+    memcpy(out, total, sum->size * sizeof *out);
+    return STAIR_OK;
+}
+
+static stair_status sum_on_ranks(stair_context *context, const stair_sum *sum, stair_sum_body *body,
+                                 void *user, double *room, double *out)
+{
+    size_t units = units_here(context, sum), ranks = (size_t)stair_context_ranks(context);
+    size_t rank = (size_t)stair_context_rank(context), stride = stair_sum_stride(sum);
+    size_t *memory = calloc(3 * ranks + 1, sizeof *memory);
+    if (!memory) return stair_ranks_check(context, stair_fail(context, STAIR_NO_MEMORY, "out of memory"));
+    shares s = {memory, memory + ranks + 1, memory + 2 * ranks + 1};
+    stair_ranks_cut(context, units, s.cut);
+    size_t first = s.cut[rank], last = s.cut[rank + 1];
+    bool small = is_small(sum, units);
+    double *stack = room + (small ? units : last - first) * stride;
+    double *partial = small ? room + first * stride : room;
+    stair_status status = stair_sum_range(context, sum, units, first, last, body, user, stack, partial);
+    status = small ? share_small(context, sum, units, &s, status, room, out)
+                   : share_large(context, sum, units, &s, status, partial,
+                                 stack + stair_sum_stack(context, sum, units), out);
+    free(memory);
+    return status;
 }
 
 stair_status stair_sum_blocks(stair_context *context, const stair_sum *sum, stair_sum_body *body, void *user,
@@ -113,10 +204,15 @@ stair_status stair_sum_blocks(stair_context *context, const stair_sum *sum, stai
     size_t units = units_here(context, sum);
     double *own = room ? NULL : malloc((stair_sum_room(context, sum) + 1) * sizeof *own);
     double *partial = room ? room : own;
-    if (!partial) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
-    stair_status status = stair_sum_range(context, sum, units, 0, units, body, user,
-                                          partial + units * stair_sum_stride(sum), partial);
-    if (status == STAIR_OK) stair_sum_combine(sum, units, partial, out);
+    if (!partial) return stair_ranks_check(context, stair_fail(context, STAIR_NO_MEMORY, "out of memory"));
+    stair_status status = STAIR_OK;
+    if (stair_ranks_many(context))
+        status = sum_on_ranks(context, sum, body, user, partial, out);
+    else {
+        status = stair_sum_range(context, sum, units, 0, units, body, user,
+                                 partial + units * stair_sum_stride(sum), partial);
+        if (status == STAIR_OK) stair_sum_combine(sum, units, partial, out);
+    }
     free(own);
     return status;
 }

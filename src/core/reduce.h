@@ -1,4 +1,4 @@
-/* Ordered block sums: the one place where what threads (and later ranks) computed is added up.
+/* Ordered block sums: the one place where what threads and ranks computed is added up.
  *
  * `parts` parts are added in order, each a binary tree of 2^levels blocks:
  *
@@ -12,12 +12,14 @@
  * there are blocks.  A worker goes through the blocks of a unit with one partial sum per level, so memory
  * grows with the number of workers, not with that of blocks.
  *
- * Several ranks share a sum like this, and get the same bytes as one:
- *   1. all of them take   units = stair_sum_units(sum, ranks * threads of a rank);
- *   2. rank r of R calls  stair_sum_range  for units r*units/R .. (r+1)*units/R - 1, on its own threads;
- *   3. the partial sums are gathered in order of units (MPI_Allgatherv, stair_sum_stride() doubles each);
- *   4. every rank calls   stair_sum_combine  on all of them.
- * stair_sum_blocks is the same for one rank, where step 3 is empty. */
+ * Several ranks (core/ranks.h) share a sum like this, and get the same bytes as one:
+ *   1. all of them take   units = stair_sum_units(sum, threads of all ranks);
+ *   2. each calls         stair_sum_range  for its run of units, on its own threads;
+ *   3. small sums: the units are gathered, and every rank calls  stair_sum_combine  on all of them;
+ *      large ones: rank r gets the r-th stretch of entries of all units, adds these up in the same order,
+ *      and the stretches of the total are gathered.  A rank sends its units and one stretch, however many
+ *      ranks there are.
+ */
 #ifndef STAIR_CORE_REDUCE_H
 #define STAIR_CORE_REDUCE_H
 

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/parallel.h"
 #include "core/qmc.h"
 #include "core/rng.h"
 #include "core/matrix.h"
@@ -37,13 +36,38 @@ static stair_tiles tiles_of(const stair_model *model, const stair_gamp_data *dat
                          .x = data->x ? data->x : &nothing};
 }
 
-/* Tells one data set from another, so that no checkpoint is continued with other data: all labels, all of X.
- */
-static uint64_t mark_data(uint64_t mark, const stair_tiles *tiles, const double *labels, size_t count)
+typedef struct {
+    const stair_tiles *tiles;
+    uint64_t *marks; /* of blocks of X */
+} mark_job;
+
+static stair_status mark_block(void *user, size_t block, int thread, stair_context *local)
 {
-    size_t bytes = tiles->samples * (size_t)tiles->tokens * (size_t)tiles->dim *
-                   (tiles->single ? sizeof(float) : sizeof(double));
-    return stair_mark_bytes(stair_mark_bytes(mark, labels, count * sizeof(double)), tiles->x, bytes);
+    const mark_job *job = user;
+    size_t lo, hi,
+        row = (size_t)job->tiles->tokens * (size_t)job->tiles->dim *
+              (job->tiles->single ? sizeof(float) : sizeof(double));
+    (void)thread, (void)local;
+    stair_block_range(job->tiles, block, &lo, &hi);
+    job->marks[block] = stair_mark_bytes(0, stair_tile_open(job->tiles, lo, hi - lo, NULL), (hi - lo) * row);
+    return STAIR_OK;
+}
+
+/* Tells one data set from another, so that no checkpoint is continued with other data: all labels, all of X.
+ * Each rank looks at its own samples. */
+static stair_status mark_data(stair_context *context, const stair_tiles *tiles, const double *labels,
+                              size_t count, uint64_t *mark)
+{
+    size_t blocks = stair_tiles_blocks(tiles);
+    mark_job job = {tiles, malloc(blocks * sizeof *job.marks)};
+    if (!job.marks) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+    stair_status status = stair_tiles_parallel(context, tiles, mark_block, &job);
+    if (status == STAIR_OK) status = stair_tiles_gather_blocks(context, tiles, sizeof *job.marks, job.marks);
+    if (status == STAIR_OK)
+        *mark = stair_mark_bytes(stair_mark_bytes(*mark, labels, count * sizeof(double)), job.marks,
+                                 blocks * sizeof *job.marks);
+    free(job.marks);
+    return status;
 }
 
 stair_status stair_gamp_fit(stair_context *context, const stair_model *model,
@@ -62,10 +86,12 @@ stair_status stair_gamp_fit(stair_context *context, const stair_model *model,
     run->seed = options->seed;
     run->alpha = (double)data->samples / data->dim;
     uint64_t fingerprint = stair_gamp_fingerprint(model, options, data->samples);
+    stair_status status = STAIR_OK;
     if (options->checkpoint) /* which alone has a use for it */
-        fingerprint = mark_data(fingerprint, &problem.tiles, data->labels,
-                                data->samples * (size_t)model->info.label_size);
-    stair_status status = stair_gamp_run_one(context, model, options, &problem, 0, 1, fingerprint, run);
+        status = mark_data(context, &problem.tiles, data->labels,
+                           data->samples * (size_t)model->info.label_size, &fingerprint);
+    if (status == STAIR_OK)
+        status = stair_gamp_run_one(context, model, options, &problem, 0, 1, fingerprint, run);
     if (status != STAIR_OK) stair_gamp_result_destroy(result);
     return status;
 }
@@ -182,7 +208,11 @@ stair_status stair_gamp_predict(stair_context *context, const stair_model *model
         stair_spectral_map(model->info.indices, run->cov, stair_shifted_root, model->info.prenoise, job.root);
         status = stair_gamp_project(context, &tiles, model, run->weights, omega);
     }
-    if (status == STAIR_OK) status = stair_parallel(context, stair_tiles_blocks(&tiles), predict_block, &job);
+    if (status == STAIR_OK) status = stair_tiles_parallel(context, &tiles, predict_block, &job);
+    size_t bytes = (size_t)model->info.label_size * sizeof(double);
+    double *const results[] = {mean, deviation, plugin};
+    for (int k = 0; k < 3 && status == STAIR_OK; k++)
+        if (results[k]) status = stair_tiles_gather(context, &tiles, bytes, results[k], -1);
     free(omega);
     free(job.normals);
     return status;

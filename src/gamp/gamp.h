@@ -30,8 +30,11 @@ typedef enum {
 } stair_gamp_variant;
 
 int stair_gamp_variant_of(const char *name); /* or -1 */
+/* Every rank needs all of X. */
+bool stair_gamp_is_whole(const stair_gamp_options *options);
 
-/* What is inferred from: X, labels, side information. */
+/* What is inferred from: X, labels, side information.  A rank has its own samples only: arrays of all samples
+ * have room for all, which takes no memory where nothing is written. */
 typedef struct {
     stair_tiles tiles;
     void *stored;         /* X when it is this run's own */
@@ -89,7 +92,7 @@ void stair_gamp_state_start(stair_gamp_state *state, uint64_t seed);
 /* Fills next_g, next_o, b, a and gg from the rest; when it fails the run is where it was. */
 size_t stair_gamp_sum_size(const stair_gamp_state *state); /* doubles that a pass sums over the samples */
 stair_status stair_gamp_pass(stair_context *context, stair_gamp_state *state);
-/* z (N, P, M) = X w^T / sqrt(D), w (P, dim) */
+/* z (N, P, M) = X w^T / sqrt(D), w (P, dim); of this rank's samples */
 stair_status stair_gamp_project(stair_context *context, const stair_tiles *tiles, const stair_model *model,
                                 const double *w, double *z);
 

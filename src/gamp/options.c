@@ -68,6 +68,12 @@ int stair_gamp_variant_of(const char *name)
     return -1;
 }
 
+bool stair_gamp_is_whole(const stair_gamp_options *how)
+{
+    int variant = stair_gamp_variant_of(how->variant);
+    return variant == STAIR_GAMP_FULL || variant == STAIR_GAMP_BP;
+}
+
 stair_gamp_options stair_gamp_defaults(void)
 {
     return (stair_gamp_options){.dim = 1000,

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "core/clock.h"
-#include "core/parallel.h"
 #include "gamp/gamp.h"
 
 /* What a block adds, one after the other in its doubles. */
@@ -289,7 +288,7 @@ stair_status stair_gamp_project(stair_context *context, const stair_tiles *tiles
                        .w = stair_tile_weights(tiles, indices, w),
                        .z = z,
                        .room = make_scratch(width, tiles, indices)};
-    stair_status status = job.w && job.room ? stair_parallel(context, blocks, project_block, &job)
+    stair_status status = job.w && job.room ? stair_tiles_parallel(context, tiles, project_block, &job)
                                             : stair_fail(context, STAIR_NO_MEMORY, "out of memory");
     free(job.w);
     free_scratch(width, job.room);

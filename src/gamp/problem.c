@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/parallel.h"
 #include "core/rng.h"
 #include "gamp/gamp.h"
 
@@ -61,8 +60,7 @@ static stair_status draw_labels(stair_context *context, const stair_model *model
     if (!z) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
     label_job job = {model, &problem->tiles, seed, z, problem->own_labels};
     stair_status status = stair_gamp_project(context, &problem->tiles, model, problem->teacher, z);
-    if (status == STAIR_OK)
-        status = stair_parallel(context, stair_tiles_blocks(&problem->tiles), label_block, &job);
+    if (status == STAIR_OK) status = stair_tiles_parallel(context, &problem->tiles, label_block, &job);
     free(z);
     return status;
 }
@@ -82,13 +80,14 @@ static stair_status allocate(stair_context *context, const stair_model *model,
 {
     const stair_tiles *t = &problem->tiles;
     size_t weights = (size_t)model->info.indices * (size_t)options->dim, k = (size_t)model->info.label_size;
-    size_t row = (size_t)t->tokens * (size_t)t->dim * (t->single ? sizeof(float) : sizeof(double));
+    size_t row = (size_t)t->tokens * (size_t)t->dim * (t->single ? sizeof(float) : sizeof(double)), lo, hi;
+    stair_tiles_own(context, t, &lo, &hi);
     problem->teacher = malloc(weights * sizeof(double));
     problem->side = options->side > 0 ? malloc(weights * sizeof(double)) : NULL;
     problem->own_labels =
         t->samples < SIZE_MAX / 16 / k ? malloc((t->samples * k + 1) * sizeof(double)) : NULL;
     if (!options->regenerate)
-        problem->stored = t->samples < SIZE_MAX / 2 / row ? stair_products_memory(t->samples * row) : NULL;
+        problem->stored = t->samples < SIZE_MAX / 2 / row ? stair_products_memory((hi - lo) * row) : NULL;
     if (!options->regenerate && !problem->stored)
         return stair_fail(context, STAIR_NO_MEMORY,
                           "no memory for %zu samples of %d tokens in dimension %d; regenerate needs none",
@@ -114,6 +113,8 @@ stair_status stair_gamp_problem_draw(stair_context *context, const stair_model *
     if (status == STAIR_OK && problem->stored) {
         status = stair_tiles_draw(context, &problem->tiles, problem->stored);
         problem->tiles.x = problem->stored;
+        size_t end;
+        stair_tiles_own(context, &problem->tiles, &problem->tiles.held, &end);
     }
     if (status == STAIR_OK) {
         stair_rng_rows(seed, STAIR_RNG_TEACHER, p, options->dim, 1, problem->teacher);

@@ -18,7 +18,8 @@ static const struct {
     double settled; /* relative change of a variance that is none: towards perfect recovery they change by
                        more */
     double zero;    /* mean square of W that counts as zero */
-} tuning = {.settled = 0.01, .zero = 1e-12};
+    double small;   /* bytes of X that every rank has room for */
+} tuning = {.settled = 0.01, .zero = 1e-12, .small = 0x1p28};
 
 /* Turns the progress of one pass into that of the whole request. */
 typedef struct {
@@ -36,6 +37,7 @@ static bool relay_progress(void *user, double done, double total)
 typedef struct {
     const stair_structure *structure;
     stair_context *context; /* its progress is that of the whole request */
+    stair_context whole;    /* the same without ranks: for variants that every rank runs by itself */
     stair_gamp_state state;
     stair_gamp_run *out;
     double t[STAIR_SQUARE]; /* W* W*^T / D */
@@ -148,10 +150,16 @@ static stair_status move_state(one_run *run, stair_state *file, bool put)
     return STAIR_OK;
 }
 
+/* Rank 0 has the samples of all for that. */
 static stair_status save(one_run *run)
 {
     stair_state file = {0};
-    stair_status status = move_state(run, &file, true);
+    const stair_gamp_state *s = &run->state;
+    size_t cells = (size_t)(s->p * s->m) * sizeof(double);
+    double *const arrays[] = {s->g, s->o};
+    for (int k = 0; k < 2 && run->stop == GOES_ON; k++)
+        STAIR_TRY(stair_tiles_gather(run->context, &s->problem->tiles, cells, arrays[k], 0));
+    stair_status status = stair_ranks_first(run->context) ? move_state(run, &file, true) : STAIR_OK;
     if (status == STAIR_OK) status = stair_state_save(run->context, run->file, run->fingerprint, &file);
     stair_state_free(&file);
     run->saved = stair_seconds();
@@ -169,10 +177,20 @@ static stair_status restore(one_run *run, bool *found)
     return status;
 }
 
-/* The verification variants keep no checkpoint: their problems are small, so they start again. */
+/* The verification variants keep no checkpoint: their problems are small, so they start again.  Ranks do not
+ * share them either. */
 static bool resumable(const one_run *run)
 {
-    return run->state.variant != STAIR_GAMP_FULL && run->state.variant != STAIR_GAMP_BP;
+    return !stair_gamp_is_whole(run->state.options);
+}
+
+/* Whether it is time for a checkpoint: by the clock of rank 0. */
+static stair_status is_due(const one_run *run, bool *due)
+{
+    unsigned char says = stair_seconds() - run->saved > run->state.options->checkpoint_every;
+    STAIR_TRY(stair_ranks_copy(run->context, STAIR_OK, &says, 1));
+    *due = says;
+    return STAIR_OK;
 }
 
 static stair_status iterate(one_run *run, relay *progress)
@@ -182,13 +200,15 @@ static stair_status iterate(one_run *run, relay *progress)
     while (run->stop == GOES_ON) {
         double change;
         progress->done = done + (double)s->iteration / (s->options->max_iterations + 1);
-        bool finite = true;
-        stair_status status = stair_gamp_iterate(run->context, s, &change, &finite);
+        bool finite = true, due = false;
+        stair_context *context = resumable(run) ? run->context : &run->whole;
+        stair_status status = stair_gamp_iterate(context, s, &change, &finite);
         if (status == STAIR_UNSUPPORTED && s->iteration) { /* no label fits such means and variances */
             status = STAIR_OK;
             finite = false;
         }
         if (status != STAIR_OK) {
+            if (context != run->context) stair_fail(run->context, status, "%s", context->message);
             if (run->file && status == STAIR_FAILED && resumable(run))
                 STAIR_TRY(save(run)); /* stopped on request */
             return status;
@@ -197,9 +217,8 @@ static stair_status iterate(one_run *run, relay *progress)
         fill_record(run, change, s->options->all_errors);
         run->stop = finite ? why_stop(run, change) : STAIR_STOP_DIVERGED;
         if (run->stop != GOES_ON && !s->options->all_errors) fill_record(run, change, true);
-        if (run->file && resumable(run) && run->stop == GOES_ON &&
-            stair_seconds() - run->saved > s->options->checkpoint_every)
-            STAIR_TRY(save(run));
+        if (run->file && resumable(run) && run->stop == GOES_ON) STAIR_TRY(is_due(run, &due));
+        if (due) STAIR_TRY(save(run));
     }
     return STAIR_OK;
 }
@@ -243,6 +262,7 @@ stair_status stair_gamp_run_one(stair_context *context, const stair_model *model
 {
     relay progress = {.outer = context, .done = (double)number, .total = runs};
     stair_context inner = {.threads = context->threads,
+                           .link = context->link,
                            .backend = context->backend,
                            .progress = relay_progress,
                            .progress_user = &progress};
@@ -250,6 +270,8 @@ stair_status stair_gamp_run_one(stair_context *context, const stair_model *model
     char *file = options->checkpoint ? stair_state_name(options->checkpoint, number) : NULL;
     double begun = stair_process_seconds();
     run.file = file;
+    run.whole = inner;
+    run.whole.link = NULL;
     stair_status status = stair_gamp_state_create(&inner, model, options, problem, &run.state);
     if (status == STAIR_OK) status = stair_structure_find(&inner, model, &run.structure);
     if (status == STAIR_OK && problem->teacher) {
@@ -313,6 +335,92 @@ void stair_gamp_result_destroy(stair_gamp_result **result)
     *result = NULL;
 }
 
+/* ---- runs on ranks: each of them whole, where they are small and many ------------------------------ */
+
+static void move_run(const stair_gamp_result *r, stair_gamp_run *out, stair_state *state, bool put)
+{
+    size_t p = (size_t)r->indices, n = 0;
+    stair_gamp_run is = *out;
+    if (put)
+        stair_state_put(state, &is, sizeof is);
+    else
+        stair_state_get(state, &is, sizeof is);
+    if (state->failed) return;
+    n = (size_t)is.count;
+    void *arrays[] = {out->history, out->q, out->m, out->v, out->cosine, out->weights, out->cov};
+    size_t each = sizeof(double),
+           bytes[] = {
+               n * sizeof *out->history,  n * p * p * each, n * p * p * each, n * p * p * each, n * p * each,
+               p * (size_t)r->dim * each, p * p * each};
+    for (int k = 0; k < 7; k++) stair_state_array(state, put, &arrays[k], bytes[k], 1);
+    is.history = arrays[0];
+    is.q = arrays[1];
+    is.m = arrays[2];
+    is.v = arrays[3];
+    is.cosine = arrays[4];
+    is.weights = arrays[5];
+    is.cov = arrays[6];
+    *out = is;
+}
+
+typedef struct {
+    const stair_model *model;
+    const stair_gamp_options *options;
+    stair_gamp_result *result;
+    uint64_t fingerprint;
+} runs_job;
+
+/* Draws run k and runs it. */
+static stair_status one_of_all(void *user, size_t k, int thread, stair_context *context)
+{
+    const runs_job *job = user;
+    const stair_gamp_options *o = job->options;
+    stair_gamp_run *run = &job->result->run[k];
+    stair_gamp_problem problem;
+    stair_stage stage; /* drawing is no progress: the run counts its iterations */
+    stair_context alone = *context, *draws = stair_gamp_is_whole(o) ? &alone : context;
+    (void)thread;
+    run->seed = o->seed + (uint64_t)k;
+    run->alpha = o->alpha;
+    alone.link = NULL;
+    stair_stage_begin(&stage, draws);
+    stair_stage_set(&stage, (double)k / o->seeds, 0);
+    stair_status status = stair_gamp_problem_draw(draws, job->model, o, run->seed, &problem);
+    stair_stage_end(&stage);
+    if (status != STAIR_OK && draws != context) stair_fail(context, status, "%s", alone.message);
+    STAIR_TRY(status);
+    status = stair_gamp_run_one(context, job->model, o, &problem, k, o->seeds, job->fingerprint, run);
+    stair_gamp_problem_destroy(&problem);
+    return status;
+}
+
+static stair_status pack_run(void *user, size_t k, stair_context *context, void **bytes, size_t *size)
+{
+    const runs_job *job = user;
+    stair_state state = {0};
+    move_run(job->result, &job->result->run[k], &state, true);
+    return stair_state_bytes(context, &state, bytes, size);
+}
+
+static stair_status unpack_run(void *user, size_t k, stair_context *context, const void *bytes, size_t size)
+{
+    const runs_job *job = user;
+    stair_state state = stair_state_over(bytes, size);
+    stair_gamp_run run = {0};
+    move_run(job->result, &run, &state, false);
+    job->result->run[k] = run;
+    return state.failed ? stair_fail(context, STAIR_NO_MEMORY, "out of memory") : STAIR_OK;
+}
+
+/* Whether ranks take whole runs: there is one for each, and X fits into the memory of one. */
+static bool run_by_run(const stair_context *context, const stair_model *model, const runs_job *job)
+{
+    const stair_gamp_options *o = job->options;
+    double bytes = (double)job->result->samples * model->info.tokens * o->dim * (o->wide ? 8 : 4);
+    return stair_ranks_many(context) && o->seeds >= stair_context_ranks(context) &&
+           (o->regenerate || bytes <= tuning.small);
+}
+
 stair_status stair_gamp(stair_context *context, const stair_model *model, const stair_gamp_options *options,
                         stair_gamp_result **result)
 {
@@ -322,23 +430,18 @@ stair_status stair_gamp(stair_context *context, const stair_model *model, const 
     STAIR_TRY(stair_state_probe_runs(context, options->checkpoint, options->seeds));
     STAIR_TRY(stair_gamp_result_create(context, model, options->seeds, options->dim,
                                        (size_t)llround(options->alpha * options->dim), result));
-    uint64_t fingerprint = stair_gamp_fingerprint(model, options, (*result)->samples);
+    runs_job job = {model, options, *result, stair_gamp_fingerprint(model, options, (*result)->samples)};
+    stair_points_shared how = {.points = (size_t)options->seeds,
+                               .wide = true,
+                               .body = one_of_all,
+                               .pack = pack_run,
+                               .unpack = unpack_run};
     stair_status status = STAIR_OK;
-    for (int k = 0; k < options->seeds && status == STAIR_OK; k++) {
-        stair_gamp_problem problem;
-        stair_gamp_run *run = &(*result)->run[k];
-        run->seed = options->seed + (uint64_t)k;
-        run->alpha = options->alpha;
-        stair_stage stage; /* drawing is no progress: the run counts its iterations */
-        stair_stage_begin(&stage, context);
-        stair_stage_set(&stage, (double)k / options->seeds, 0);
-        status = stair_gamp_problem_draw(context, model, options, run->seed, &problem);
-        stair_stage_end(&stage);
-        if (status != STAIR_OK) break;
-        status = stair_gamp_run_one(context, model, options, &problem, (size_t)k, options->seeds, fingerprint,
-                                    run);
-        stair_gamp_problem_destroy(&problem);
-    }
+    if (run_by_run(context, model, &job))
+        status = stair_share_points(context, &how, &job);
+    else
+        for (size_t k = 0; k < how.points && status == STAIR_OK; k++)
+            status = one_of_all(&job, k, 0, context);
     if (status != STAIR_OK) stair_gamp_result_destroy(result);
     return status;
 }

@@ -2,7 +2,6 @@
  * other, as gradient descent draws it. */
 #include "gamp/tiles.h"
 
-#include "core/parallel.h"
 #include "core/rng.h"
 
 #include <stdlib.h>
@@ -80,7 +79,7 @@ static void draw_samples(const stair_tiles *tiles, size_t first, size_t n, void 
 
 const void *stair_tile_open(const stair_tiles *tiles, size_t first, size_t n, void *room)
 {
-    if (tiles->x) return (const char *)tiles->x + first * sample_bytes(tiles);
+    if (tiles->x) return (const char *)tiles->x + (first - tiles->held) * sample_bytes(tiles);
     draw_samples(tiles, first, n, room);
     return room;
 }
@@ -106,9 +105,94 @@ stair_products stair_tile_products(const stair_tiles *tiles, int indices)
                             .index_step = 1};
 }
 
+/* ---- ranks ------------------------------------------------------------------------------------------ */
+
+/* Blocks of one unit of the sum of a pass, and units. */
+static size_t unit_blocks(const stair_context *context, const stair_tiles *tiles, size_t *units)
+{
+    stair_sum sum = stair_tiles_sum(tiles, 0);
+    *units = stair_sum_units(&sum, (size_t)stair_ranks_threads(context));
+    return stair_tiles_blocks(tiles) / *units;
+}
+
+static void own_blocks(const stair_context *context, const stair_tiles *tiles, size_t *first, size_t *last)
+{
+    size_t units, each = unit_blocks(context, tiles, &units);
+    stair_ranks_mine(context, units, first, last);
+    *first *= each;
+    *last *= each;
+}
+
+/* The first sample of block b, or of none behind the last. */
+static size_t block_start(const stair_tiles *tiles, size_t b)
+{
+    size_t lo, hi;
+    if (b == stair_tiles_blocks(tiles)) return tiles->samples;
+    stair_block_range(tiles, b, &lo, &hi);
+    return lo;
+}
+
+void stair_tiles_own(const stair_context *context, const stair_tiles *tiles, size_t *lo, size_t *hi)
+{
+    size_t first, last;
+    own_blocks(context, tiles, &first, &last);
+    *lo = block_start(tiles, first);
+    *hi = block_start(tiles, last);
+}
+
+typedef struct {
+    stair_parallel_body *body;
+    void *user;
+    size_t first;
+} own_job;
+
+static stair_status own_block(void *user, size_t block, int thread, stair_context *local)
+{
+    const own_job *job = user;
+    return job->body(job->user, job->first + block, thread, local);
+}
+
+stair_status stair_tiles_parallel(stair_context *context, const stair_tiles *tiles, stair_parallel_body *body,
+                                  void *user)
+{
+    size_t first, last;
+    own_blocks(context, tiles, &first, &last);
+    own_job job = {body, user, first};
+    return stair_ranks_check(context, stair_parallel_own(context, last - first, own_block, &job));
+}
+
+/* What each rank's blocks, or the samples in them, take of an array. */
+static stair_status gather(stair_context *context, const stair_tiles *tiles, bool samples, size_t bytes,
+                           void *array, int root)
+{
+    if (!stair_ranks_many(context)) return STAIR_OK;
+    size_t ranks = (size_t)stair_context_ranks(context), units, each = unit_blocks(context, tiles, &units);
+    size_t *cut = malloc((ranks + 1) * sizeof *cut);
+    if (!cut) return stair_ranks_check(context, stair_fail(context, STAIR_NO_MEMORY, "out of memory"));
+    stair_ranks_cut(context, units, cut);
+    for (size_t r = 0; r <= ranks; r++) cut[r] = samples ? block_start(tiles, cut[r] * each) : cut[r] * each;
+    for (size_t r = 0; r < ranks; r++) cut[r] = (cut[r + 1] - cut[r]) * bytes;
+    stair_status status = stair_ranks_gather(context, STAIR_OK, cut, array, root);
+    free(cut);
+    return status;
+}
+
+stair_status stair_tiles_gather(stair_context *context, const stair_tiles *tiles, size_t bytes, void *array,
+                                int root)
+{
+    return gather(context, tiles, true, bytes, array, root);
+}
+
+stair_status stair_tiles_gather_blocks(stair_context *context, const stair_tiles *tiles, size_t bytes,
+                                       void *array)
+{
+    return gather(context, tiles, false, bytes, array, -1);
+}
+
 typedef struct {
     const stair_tiles *tiles;
     char *out;
+    size_t held; /* the first sample of out */
 } draw_job;
 
 static stair_status draw_block(void *user, size_t block, int thread, stair_context *local)
@@ -117,12 +201,14 @@ static stair_status draw_block(void *user, size_t block, int thread, stair_conte
     const draw_job *job = user;
     size_t lo, hi;
     stair_block_range(job->tiles, block, &lo, &hi);
-    draw_samples(job->tiles, lo, hi - lo, job->out + lo * sample_bytes(job->tiles));
+    draw_samples(job->tiles, lo, hi - lo, job->out + (lo - job->held) * sample_bytes(job->tiles));
     return STAIR_OK;
 }
 
 stair_status stair_tiles_draw(stair_context *context, const stair_tiles *tiles, void *out)
 {
-    draw_job job = {tiles, out};
-    return stair_parallel(context, stair_tiles_blocks(tiles), draw_block, &job);
+    size_t lo, hi;
+    stair_tiles_own(context, tiles, &lo, &hi);
+    draw_job job = {tiles, out, lo};
+    return stair_tiles_parallel(context, tiles, draw_block, &job);
 }

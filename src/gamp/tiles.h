@@ -6,8 +6,8 @@
 #ifndef STAIR_GAMP_TILES_H
 #define STAIR_GAMP_TILES_H
 
-#include "core/context.h"
 #include "core/products.h"
+#include "core/ranks.h"
 #include "core/reduce.h"
 
 /* These fix the order of sums: another value gives other last digits. */
@@ -18,7 +18,8 @@ typedef struct {
     int dim, tokens;
     size_t samples;
     bool single;          /* elements are float */
-    const void *x;        /* (N, M, D), or NULL: drawn */
+    const void *x;        /* (N, M, D) from sample `held` on, or NULL: drawn */
+    size_t held;          /* 0, or the first of this rank's samples where it holds no others */
     uint64_t seed, first; /* drawn: sample i is number first + i */
     size_t most;          /* samples of a block, 0: STAIR_GAMP_SAMPLES; tests make it small */
 } stair_tiles;
@@ -41,7 +42,21 @@ void *stair_tile_weights(const stair_tiles *tiles, int indices, const double *w)
 /* Products with its rows: z and c are (n*M, P). */
 stair_products stair_tile_products(const stair_tiles *tiles, int indices);
 
-/* Writes all of X into memory: out (N, M, D) of the element type. */
+/* Writes this rank's samples into memory: all of X, out (N, M, D) of the element type, without ranks. */
 stair_status stair_tiles_draw(stair_context *context, const stair_tiles *tiles, void *out);
+
+/* ---- ranks: each has a run of the blocks of a sum, and only their samples --------------------------- */
+
+/* Samples [lo, hi) of this rank: all without ranks. */
+void stair_tiles_own(const stair_context *context, const stair_tiles *tiles, size_t *lo, size_t *hi);
+/* stair_parallel over this rank's blocks; then all hear how it went. */
+stair_status stair_tiles_parallel(stair_context *context, const stair_tiles *tiles, stair_parallel_body *body,
+                                  void *user);
+/* array (N, bytes), of which each rank has filled its samples: whole at rank `root`, or at all (root < 0). */
+stair_status stair_tiles_gather(stair_context *context, const stair_tiles *tiles, size_t bytes, void *array,
+                                int root);
+/* The same for array (blocks, bytes). */
+stair_status stair_tiles_gather_blocks(stair_context *context, const stair_tiles *tiles, size_t bytes,
+                                       void *array);
 
 #endif

@@ -11,6 +11,7 @@ typedef struct {
     FILE *file; /* write here */
     char *path, *temp;
     bool overwrite;
+    bool silent; /* of a rank but the first, which writes for all: nothing is kept */
 } stair_atomic_file;
 
 /* Fails at once when `path` cannot be written, or exists and `overwrite` is false. */

@@ -52,6 +52,30 @@ void stair_state_move(stair_state *state, bool put, void *bytes, size_t size)
     put ? stair_state_put(state, bytes, size) : stair_state_get(state, bytes, size);
 }
 
+stair_status stair_state_bytes(stair_context *context, stair_state *state, void **bytes, size_t *size)
+{
+    if (state->failed) {
+        stair_state_free(state);
+        return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+    }
+    *bytes = state->data;
+    *size = state->size;
+    *state = (stair_state){0};
+    return STAIR_OK;
+}
+
+stair_state stair_state_over(const void *bytes, size_t size)
+{
+    return (stair_state){.data = (unsigned char *)(uintptr_t)bytes, .size = size};
+}
+
+void stair_state_array(stair_state *state, bool put, void **array, size_t count, size_t size)
+{
+    if (!put && !state->failed && count * size <= state->size - state->at) *array = malloc(count * size + 1);
+    if (!*array) state->failed = true;
+    if (!state->failed) stair_state_move(state, put, *array, count * size);
+}
+
 static const uint64_t basis = 0xCBF29CE484222325u; /* where FNV begins */
 
 /* FNV-1a on 64-bit words, tail bytes last: catches truncation and flipped bits, not malice. */
@@ -95,6 +119,7 @@ stair_status stair_state_save(stair_context *context, const char *path, uint64_t
                               const stair_state *state)
 {
     if (state->failed) return stair_fail(context, STAIR_NO_MEMORY, "no memory for a checkpoint");
+    if (!stair_ranks_first(context)) return STAIR_OK;
     header head = {.fingerprint = fingerprint, .size = state->size};
     memcpy(head.magic, magic, sizeof magic);
     uint64_t sum = checksum(checksum(basis, &head, sizeof head), state->data, state->size);
@@ -122,7 +147,7 @@ stair_status stair_state_probe(stair_context *context, const char *path, const c
     snprintf(name, size, "%s%s.old", path, parts); /* the longest name there will be */
     stair_status status = stair_atomic_probe(context, name);
     free(name);
-    if (status == STAIR_OK) stair_atomic_sweep(path);
+    if (status == STAIR_OK && stair_ranks_first(context)) stair_atomic_sweep(path);
     return status;
 }
 
@@ -168,8 +193,8 @@ static stair_status load_one(stair_context *context, const char *path, uint64_t 
     return STAIR_OK;
 }
 
-stair_status stair_state_load(stair_context *context, const char *path, uint64_t fingerprint,
-                              stair_state *state, bool *found)
+static stair_status load(stair_context *context, const char *path, uint64_t fingerprint, stair_state *state,
+                         bool *found)
 {
     *state = (stair_state){0};
     *found = false;
@@ -188,6 +213,26 @@ stair_status stair_state_load(stair_context *context, const char *path, uint64_t
     if (status == STAIR_OK && seen && verdict == 0)
         return stair_fail(context, STAIR_FAILED, "%s: checkpoint damaged; remove it to start again", path);
     return status;
+}
+
+/* Rank 0 reads, since only it has written; the others are told. */
+stair_status stair_state_load(stair_context *context, const char *path, uint64_t fingerprint,
+                              stair_state *state, bool *found)
+{
+    uint64_t told[2] = {0};
+    *state = (stair_state){0};
+    stair_status status = STAIR_OK;
+    if (stair_ranks_first(context)) status = load(context, path, fingerprint, state, found);
+    if (!stair_ranks_many(context)) return status;
+    if (stair_ranks_first(context)) told[0] = *found, told[1] = state->size;
+    STAIR_TRY(stair_ranks_copy(context, status, told, sizeof told));
+    *found = told[0];
+    if (!stair_ranks_first(context)) {
+        state->data = malloc(told[1] + 1);
+        state->size = state->capacity = told[1];
+        if (!state->data) status = stair_fail(context, STAIR_NO_MEMORY, "%s: out of memory", path);
+    }
+    return stair_ranks_copy(context, status, state->data, told[1]);
 }
 
 char *stair_state_name(const char *checkpoint, size_t k)

@@ -4,7 +4,7 @@
 #ifndef STAIR_IO_CHECKPOINT_H
 #define STAIR_IO_CHECKPOINT_H
 
-#include "core/context.h"
+#include "core/ranks.h"
 
 typedef struct {
     unsigned char *data;
@@ -17,6 +17,13 @@ void stair_state_put(stair_state *state, const void *bytes, size_t size);
 void stair_state_get(stair_state *state, void *bytes, size_t size);
 /* One or the other, so that one list of fields serves both directions. */
 void stair_state_move(stair_state *state, bool put, void *bytes, size_t size);
+
+/* What runs leave behind, for the ranks that did not run them (stair_share_points): one list of fields again.
+ * stair_state_bytes hands over the bytes that were put; stair_state_over reads some that are not its own. */
+stair_status stair_state_bytes(stair_context *context, stair_state *state, void **bytes, size_t *size);
+stair_state stair_state_over(const void *bytes, size_t size);
+/* `count` things of `size` bytes at *array; when reading, in new memory. */
+void stair_state_array(stair_state *state, bool put, void **array, size_t count, size_t size);
 
 /* The fingerprint of a request: all that decides its numbers, one thing after the other and each of them
  * whole.  It begins with what is running: version and instruction set. */

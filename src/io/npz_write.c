@@ -116,6 +116,7 @@ static stair_status spill(stair_context *context, stair_npz *npz, member *m)
 stair_status stair_npz_append(stair_context *context, stair_npz *npz, int number, const void *rows, size_t n)
 {
     member *m = &npz->members[number];
+    if (npz->out.silent) return STAIR_OK;
     if (!m->part && m->row_bytes && n <= (HELD - m->held_bytes) / m->row_bytes) {
         if (!m->held) m->held = malloc(HELD);
         if (!m->held) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
@@ -258,6 +259,7 @@ static bool store_member(stair_npz *npz, member *m)
 stair_status stair_npz_commit(stair_context *context, stair_npz *npz)
 {
     FILE *file = npz->out.file;
+    if (npz->out.silent) return stair_atomic_commit(context, &npz->out);
     for (int i = 0; i < npz->count; i++) {
         member *m = &npz->members[i];
         STAIR_TRY(spill(context, npz, m));

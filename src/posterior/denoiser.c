@@ -83,6 +83,16 @@ double stair_denoiser_label_width(const stair_denoiser *d, const double *mean)
     return d->rule->label_width ? d->rule->label_width(d->state, mean) : 0;
 }
 
+stair_status stair_denoised_share(stair_context *context, const stair_model *model, size_t samples, int parts,
+                                  stair_parallel_body *body, void *job, size_t n, stair_denoised *result)
+{
+    size_t pm = (size_t)(model->info.indices * model->info.tokens), each = (size_t)parts * sizeof(double);
+    stair_filled arrays[] = {{result->logz, samples * each, n * each},
+                             {result->g, samples * each * pm, n * each * pm},
+                             {result->dg, samples * each * pm * pm, n * each * pm * pm}};
+    return stair_parallel_shared(context, (n + samples - 1) / samples, body, job, arrays, 3);
+}
+
 size_t stair_denoised_at(const stair_denoiser *d, const stair_denoised *result, size_t i, int part)
 {
     if (d->rule->by_sample) return i * STAIR_PARTS_OF_RULE + (size_t)part;

@@ -5,6 +5,7 @@
 #ifndef STAIR_POSTERIOR_DENOISER_H
 #define STAIR_POSTERIOR_DENOISER_H
 
+#include "core/ranks.h"
 #include "model/structure.h"
 
 /* Estimates of one sample: by all nodes of a rule, by the first half of them, by the second. */
@@ -71,6 +72,11 @@ void stair_denoiser_destroy(stair_denoiser *denoiser);
 stair_status stair_denoiser_evaluate(stair_context *context, stair_denoiser *denoiser, uint64_t first,
                                      size_t n, const double *labels, const double *omega, const double *drawn,
                                      stair_denoised *result);
+
+/* stair_parallel_shared over blocks of `samples` samples, each of which has `parts` estimates of the result
+ * side by side. */
+stair_status stair_denoised_share(stair_context *context, const stair_model *model, size_t samples, int parts,
+                                  stair_parallel_body *body, void *job, size_t n, stair_denoised *result);
 
 /* Where part k of sample i stands in the arrays. */
 size_t stair_denoised_at(const stair_denoiser *denoiser, const stair_denoised *result, size_t i, int part);

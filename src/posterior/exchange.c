@@ -23,7 +23,6 @@
 
 #include "core/isa.h"
 #include "core/matrix.h"
-#include "core/parallel.h"
 #include "model/last_row.h"
 #include "posterior/exchange_sums.h"
 
@@ -326,7 +325,6 @@ static stair_status evaluate_one(stair_context *local, const exchange_job *job, 
             for (int row = 0; row < a.grid->rows; row++) add_row(x, &a, row, sign, sums);
     }
     finish(x, sums, job->result->logz + i, job->result->g + i * pm, job->result->dg + i * pm * pm);
-    job->result->error[i] = 0;
     return STAIR_OK;
 }
 
@@ -351,7 +349,10 @@ static stair_status evaluate(stair_context *context, void *state, uint64_t first
     (void)first;
     (void)drawn;
     context->work += (double)n * tuning.node * tuning.nodes;
-    return stair_parallel(context, (n + EXCHANGE_SAMPLES - 1) / EXCHANGE_SAMPLES, evaluate_block, &job);
+    STAIR_TRY(
+        stair_denoised_share(context, job.rule->model, EXCHANGE_SAMPLES, 1, evaluate_block, &job, n, result));
+    memset(result->error, 0, n * sizeof *result->error);
+    return STAIR_OK;
 }
 
 /* That of the last row, and what the law moves it by. */

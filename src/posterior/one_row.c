@@ -452,7 +452,8 @@ static stair_status evaluate(stair_context *context, void *state, uint64_t first
     (void)first;
     context->work += (double)n * seconds_of_sample(h);
     STAIR_TRY(find_anchors(context, h, n, labels, result->anchors));
-    return stair_parallel(context, (n + ONE_ROW_SAMPLES - 1) / ONE_ROW_SAMPLES, evaluate_block, &job);
+    return stair_denoised_share(context, h->model, ONE_ROW_SAMPLES, STAIR_PARTS_OF_RULE, evaluate_block, &job,
+                                n, result);
 }
 
 const stair_denoiser_rule stair_denoiser_one_row = {.name = "one-row",

@@ -26,7 +26,6 @@
 #include "posterior/two_rows_sums.h"
 #include "core/isa.h"
 #include "core/matrix.h"
-#include "core/parallel.h"
 
 #define ROOM             (STAIR_PAIR_CELLS * STAIR_BLOCK)
 #define LAST_CELLS       4     /* numbers of the two last rows */
@@ -447,7 +446,8 @@ stair_status stair_two_rows_evaluate(stair_context *context, const stair_two_row
                                      const double *anchors, const double *omega, stair_denoised *result)
 {
     two_rows_job job = {.rule = rule, .n = n, .anchors = anchors, .omega = omega, .result = result};
-    return stair_parallel(context, (n + TWO_ROWS_SAMPLES - 1) / TWO_ROWS_SAMPLES, evaluate_block, &job);
+    return stair_denoised_share(context, rule->model, TWO_ROWS_SAMPLES, STAIR_PARTS_OF_RULE, evaluate_block,
+                                &job, n, result);
 }
 
 /* ---- the rule --------------------------------------------------------------------------------- */

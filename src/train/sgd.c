@@ -206,6 +206,37 @@ static stair_status one_run(void *user, size_t block, int thread, stair_context 
     return status;
 }
 
+/* ---- ranks: what a run leaves behind -------------------------------------------------------------- */
+
+static void move_run(const stair_sgd_result *r, stair_sgd_run *out, stair_state *state, bool put)
+{
+    void *history = out->history, *weights = out->weights;
+    stair_state_move(state, put, &out->seed, sizeof out->seed);
+    stair_state_move(state, put, &out->count, sizeof out->count);
+    stair_state_move(state, put, out->settled, sizeof out->settled);
+    stair_state_move(state, put, &out->diverged, sizeof out->diverged);
+    stair_state_array(state, put, &history, (size_t)out->count, sizeof *out->history);
+    stair_state_array(state, put, &weights, (size_t)r->indices * (size_t)r->dim, sizeof(double));
+    out->history = history;
+    out->weights = weights;
+}
+
+static stair_status pack_run(void *user, size_t k, stair_context *context, void **bytes, size_t *size)
+{
+    const job *shared = user;
+    stair_state state = {0};
+    move_run(shared->result, &shared->result->run[k], &state, true);
+    return stair_state_bytes(context, &state, bytes, size);
+}
+
+static stair_status unpack_run(void *user, size_t k, stair_context *context, const void *bytes, size_t size)
+{
+    const job *shared = user;
+    stair_state state = stair_state_over(bytes, size);
+    move_run(shared->result, &shared->result->run[k], &state, false);
+    return state.failed ? stair_fail(context, STAIR_NO_MEMORY, "out of memory") : STAIR_OK;
+}
+
 /* Everything that decides the numbers, in words. */
 static uint64_t fingerprint(const stair_model *model, const stair_sgd_options *o)
 {
@@ -239,7 +270,9 @@ stair_status stair_sgd(stair_context *context, const stair_model *model, const s
     job shared = {
         .model = model, .options = options, .result = r, .fingerprint = fingerprint(model, options)};
     stair_runs_open(&shared.runs, r->runs, (double)stair_sgd_batches(options));
-    stair_status status = stair_parallel(context, (size_t)r->runs, one_run, &shared);
+    stair_points_shared how = {
+        .points = (size_t)r->runs, .body = one_run, .pack = pack_run, .unpack = unpack_run};
+    stair_status status = stair_share_points(context, &how, &shared);
     stair_runs_close(&shared.runs);
     *result = r;
     if (status != STAIR_OK) stair_sgd_result_destroy(result);

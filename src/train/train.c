@@ -106,6 +106,63 @@ static stair_status one_run(void *user, size_t block, int thread, stair_context 
     return status;
 }
 
+/* ---- ranks: what a run leaves behind -------------------------------------------------------------- */
+
+/* The classifier: its shape, which all runs have in common, is that of one that was just made. */
+static void move_classifier(stair_classifier *c, stair_state *state, bool put)
+{
+    stair_state_move(state, put, &c->longest, sizeof c->longest);
+    stair_state_move(state, put, &c->pad, sizeof c->pad);
+    stair_state_move(state, put, &c->pad_batch, sizeof c->pad_batch);
+    stair_state_move(state, put, &c->bias, sizeof c->bias);
+    stair_state_move(state, put, &c->scale, sizeof c->scale);
+    stair_state_move(state, put, c->embedding, (size_t)c->vocab * (size_t)c->dim8 * sizeof(double));
+    stair_state_move(state, put, c->parameters, c->dense * sizeof(double));
+}
+
+static void move_run(stair_train_run *out, stair_state *state, bool put)
+{
+    void *epoch = out->epoch, *snapshot = out->snapshot;
+    stair_state_move(state, put, &out->seed, sizeof out->seed);
+    stair_state_move(state, put, &out->epochs, sizeof out->epochs);
+    stair_state_move(state, put, &out->snapshots, sizeof out->snapshots);
+    stair_state_move(state, put, out->settled, sizeof out->settled);
+    stair_state_move(state, put, &out->test_accuracy, sizeof out->test_accuracy);
+    stair_state_array(state, put, &epoch, (size_t)out->epochs, sizeof *out->epoch);
+    stair_state_array(state, put, &snapshot, (size_t)out->snapshots, sizeof *out->snapshot);
+    out->epoch = epoch;
+    out->snapshot = snapshot;
+}
+
+static stair_status pack_run(void *user, size_t k, stair_context *context, void **bytes, size_t *size)
+{
+    const job *shared = user;
+    stair_train_run *run = &shared->result->run[k];
+    stair_state state = {0};
+    move_run(run, &state, true);
+    stair_state_put(&state, &run->classifier->classes, sizeof run->classifier->classes);
+    move_classifier(run->classifier, &state, true);
+    return stair_state_bytes(context, &state, bytes, size);
+}
+
+static stair_status unpack_run(void *user, size_t k, stair_context *context, const void *bytes, size_t size)
+{
+    const job *shared = user;
+    const stair_train_options *o = shared->options;
+    stair_train_run *run = &shared->result->run[k];
+    stair_state state = stair_state_over(bytes, size);
+    int classes = 0;
+    move_run(run, &state, false);
+    stair_state_get(&state, &classes, sizeof classes);
+    if (state.failed) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+    STAIR_TRY(stair_classifier_create(context, stair_vocab_size(shared->vocab), o->dim, o->rank, o->layers,
+                                      classes, &run->classifier));
+    run->classifier->names = strdup(shared->classes);
+    move_classifier(run->classifier, &state, false);
+    return state.failed || !run->classifier->names ? stair_fail(context, STAIR_NO_MEMORY, "out of memory")
+                                                   : STAIR_OK;
+}
+
 /* Everything that decides the numbers: the options in words, then the questions themselves. */
 static uint64_t fingerprint(const stair_vocab *vocab, const stair_questions *q, const stair_train_options *o)
 {
@@ -163,7 +220,9 @@ stair_status stair_train(stair_context *context, const stair_vocab *vocab, const
                   .fingerprint = fingerprint(vocab, questions, options)};
     double steps = (double)(stair_training_per_epoch(options, questions->count) * options->epochs);
     stair_runs_open(&shared.runs, r->runs, steps);
-    stair_status status = stair_parallel(context, (size_t)r->runs, one_run, &shared);
+    stair_points_shared how = {
+        .points = (size_t)r->runs, .body = one_run, .pack = pack_run, .unpack = unpack_run};
+    stair_status status = stair_share_points(context, &how, &shared);
     stair_runs_close(&shared.runs);
     *result = r;
     if (status != STAIR_OK) stair_train_result_destroy(result);

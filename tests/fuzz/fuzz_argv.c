@@ -1,5 +1,6 @@
 /* Arbitrary bytes as command line: one word a line, the first byte chooses the command.  Options are read and
  * written back; grids of --set are made and thrown away. */
+#include "option_json.h"
 #include "command.h"
 #include "grid.h"
 
@@ -27,7 +28,7 @@ static void make_grid(cli_request *request)
     request->options.checkpoint = NULL;
     request->options.resume = false;
     if (stair_model_create(request->context, request->parse.words[0], &request->model) != STAIR_OK) return;
-    if (grid_open(request, 1, 8, 0, &grid) == STAIR_OK) grid_close(&grid, false);
+    if (grid_open(request, 1, 1, 8, 0, &grid) == STAIR_OK) grid_close(&grid, false);
     stair_model_destroy(&request->model);
 }
 

@@ -1,4 +1,5 @@
 /* The parser of the command line, and what the commands make of the tables of options. */
+#include "option_json.h"
 #include "fixture.h"
 #include "command.h"
 

@@ -1,0 +1,62 @@
+/* What ranks tell each other costs: the shortest of many times, as CSV.  docs/scale.md reads it.
+ *
+ *   mpirun -n R mpi_rates
+ *
+ * meet: a headline of every rank for all; sum: an ordered sum of 32 parts of `doubles` numbers each,
+ * computing left out, as one iteration of GAMP has. */
+#include "ranks.h"
+#include "core/clock.h"
+#include "core/ranks.h"
+#include "core/reduce.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static stair_status nothing(void *user, size_t block, int thread, stair_context *local, double *out)
+{
+    (void)user, (void)block, (void)thread, (void)local, (void)out;
+    return STAIR_OK;
+}
+
+/* The shortest for the slowest rank. */
+static double shortest(stair_context *context, size_t doubles, int times)
+{
+    stair_sum sum = {.parts = 32, .size = doubles};
+    double *room = doubles ? calloc(stair_sum_room(context, &sum), sizeof *room) : NULL;
+    double *out = calloc(doubles + 1, sizeof *out), best = INFINITY;
+    for (int k = 0; k < times; k++) {
+        stair_ranks_check(context, STAIR_OK);
+        double start = stair_seconds();
+        if (doubles)
+            stair_sum_blocks(context, &sum, nothing, NULL, room, out);
+        else
+            stair_ranks_check(context, STAIR_OK);
+        best = fmin(best, stair_seconds() - start);
+    }
+    free(room);
+    free(out);
+    return best;
+}
+
+int main(int argc, char **argv)
+{
+    static const size_t sizes[] = {0, 16, 1000, 10000, 100000, 1000000};
+    stair_ranks ranks;
+    stair_context *context;
+    if (!mpi_ranks_open(&argc, &argv, &ranks) || stair_context_create(&context) != STAIR_OK) return 1;
+    stair_context_set_ranks(context, &ranks);
+    stair_context_set_threads(context, 1);
+    if (!ranks.rank) puts("ranks,doubles,seconds");
+    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
+        double time = shortest(context, sizes[k], sizes[k] > 50000 ? 10 : 200);
+        if (!ranks.rank) printf("%d,%zu,%.3e\n", ranks.size, sizes[k], time);
+    }
+    fflush(stdout);
+    int signal = 0;
+    stair_context_agree(context, STAIR_OK, &signal);
+    stair_context_destroy(&context);
+    mpi_ranks_close(&ranks);
+    return 0;
+}
