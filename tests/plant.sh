@@ -162,6 +162,7 @@ plant 'side information without the square root' src/gamp/problem.c 's|+= sqrt(l
 
 honest=test_asymptotics_honest
 plant 'few replicates counted like many'         src/core/stats.c 's|return n > 1 ? stair_student(n) \* sqrt|return n > 1 ? sqrt|' test_stats
+plant_long 'noise in common that is no variance'        src/average/controls.c 's|tuning.common \* tuning.common|0|' test_stats
 plant 'rounding that counts as a control'        src/average/controls.c 's|tuning.least_spread \* tuning.least_spread|1e-60|' test_stats
 plant 'a curve that trusts its last node beyond it' src/asymptotics/curve.c 's|return 2 \* x / end_of(c) - 1;|return 2 * fmin(x, c->x_to) / c->x_to - 1;|; s|furthest = 0.05|furthest = 0.5|' "$honest curve_beyond_its_last_node"
 plant 'Newton on a grid, and nothing left of it'   src/asymptotics/solve.c 's|linear = 1.0|linear = 100.0|; s|point->doubt = (average->random|point->doubt = 0 * (average->random|; s|^ *point->residual;$|0;|' "$honest curve_beyond_its_last_node"

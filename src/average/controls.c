@@ -13,7 +13,7 @@ static const struct {
     double noise;        /* times that of the posteriors: what a combination has to vary by, relative */
     double common;       /* share of the noise of posteriors that may be common to all of them */
     double least_value;  /* eigenvalues of the correlations below are combinations that do not vary */
-} tuning = {.least_spread = 1e-6, .noise = 3, .common = 0.2, .least_value = 1e-8};
+} tuning = {.least_spread = 1e-6, .noise = 3, .common = 0.1, .least_value = 1e-8};
 
 /* Doubles that one replicate has: total, sum, size, cross. */
 static size_t group_size(const stair_controls *c)

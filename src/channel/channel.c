@@ -215,16 +215,17 @@ typedef struct {
     int rule;
 } verdict;
 
-/* Where the last rule, which wrote `best`, knows less than one before it, what that left counts: w->kept. */
+/* Where the last rule, which wrote `best`, found nothing, what one before it left counts: w->kept.  A smaller
+ * error that did not converge does not count: of three layers such errors were too small. */
 static void fall_back(stair_worker *w, const verdict *kept, stair_posterior *best, verdict *last)
 {
-    if (last->error <= kept->error || !isfinite(kept->error)) return;
+    if (isfinite(last->error) || !isfinite(kept->error)) return;
     stair_posterior_copy(&w->f, &w->kept, best);
     *last = *kept;
     w->halved = false;
 }
 
-/* Tries the rules that fit until one converges, or takes the best of what they found. */
+/* Tries the rules that fit until one converges, or takes the last of them that found anything. */
 static stair_status integrate_sample(const channel_job *job, stair_worker *w, stair_posterior *best,
                                      double *error, int *used)
 {

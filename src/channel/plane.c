@@ -24,15 +24,16 @@ enum {
 };
 
 static const struct {
-    double step;   /* of one coset, over sqrt(log(1/precision)), in deviations of the narrowest mode, */
-    double finer;  /* and after all cosets were not enough */
-    int stalls;    /* finer steps without a smaller error that are enough */
-    double beyond; /* added to the cutoff: tails are wide */
-    double scan;   /* step of the first look, on the scale of one that coordinates have */
-    double enough; /* effective number of its places that tell the shape of the integrand */
-    double shore;  /* times the outermost nodes that is left beyond them */
-    double unseen; /* error of what may stand apart from all that is seen: 2 of 100 posteriors of sequences
-                      have up to that, 1 of 150 more */
+    double step;     /* of one coset, over sqrt(log(1/precision)), in deviations of the narrowest mode, */
+    double finer;    /* and after all cosets were not enough */
+    int stalls;      /* finer steps without a smaller error that are enough */
+    double beyond;   /* added to the cutoff: tails are wide */
+    double scan;     /* step of the first look, on the scale of one that coordinates have */
+    double enough;   /* effective number of its places that tell the shape of the integrand */
+    double shore;    /* times the outermost nodes that is left beyond them */
+    double coarsest; /* precision: what is asked for less may agree with itself and miss a narrow ridge */
+    double unseen;   /* error of what may stand apart from all that is seen: 1 of 100 posteriors of sequences
+                        have more, up to 5e-2 */
 } tuning = {.step = 4.5,
             .finer = 0.6,
             .stalls = 4,
@@ -40,6 +41,7 @@ static const struct {
             .scan = 0.75,
             .enough = 8,
             .shore = 10,
+            .coarsest = 1e-4,
             .unseen = 2e-4};
 
 typedef struct {
@@ -292,6 +294,7 @@ static stair_rule_result evaluate(stair_worker *w, const stair_channel_options *
     plane *p = w->plane; /* nothing is marked as seen between samples */
     do {
         int64_t budget = w->f.visited + options->max_nodes;
+        goal.precision = fmin(goal.precision, tuning.coarsest);
         double cutoff = goal.cutoff - log(goal.precision) + tuning.beyond, step = tuning.step;
         bool found = true;
         p->seeds = 0;

@@ -10,7 +10,8 @@ quietly() { "$@" >"$folder/log" 2>&1 || { cat "$folder/log"; fail "$*"; }; }
 
 # ---- what is installed, by component ----------------------------------------------------------------
 files() { (cd "$1" && find . ! -type d | sed 's|^\./||' | sort); }
-for component in runtime development; do
+mkdir -p "$folder/mpi" # where there is one
+for component in runtime development mpi; do
     quietly cmake --install "$build" --prefix "$folder/$component" --component $component
 done
 quietly cmake --install "$build" --prefix "$folder/first"
@@ -27,7 +28,7 @@ share/stair/vocab.txt
 share/zsh/site-functions/_stair
 END
 files "$folder/runtime" | sed 's|^lib/[^/]*-linux-gnu[^/]*/|lib/|' | diff "$folder/runtime.expected" - || fail "runtime component"
-sort -u <(files "$folder/runtime") <(files "$folder/development") | diff - <(files "$folder/first") ||
+sort -u <(files "$folder/runtime") <(files "$folder/development") <(files "$folder/mpi") | diff - <(files "$folder/first") ||
     fail "the components are not the whole"
 [ -z "$(comm -12 <(files "$folder/runtime") <(files "$folder/development"))" ] || fail "a file of both components"
 
@@ -52,7 +53,7 @@ PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name stair.pc)")
 libraries=$(dirname "$PKG_CONFIG_PATH")
 export PKG_CONFIG_PATH
 mkdir "$folder/shared" "$folder/static" "$folder/examples"
-cp "$source"/examples/*.c "$source/examples/CMakeLists.txt" "$folder/examples" # nothing else of the tree
+cp -r "$source"/examples/*.c "$source/examples/CMakeLists.txt" "$source/examples/plugin" "$folder/examples" # nothing else of the tree
 cd "$folder/examples"
 pkg-config --exists 'stair >= 0.1' || fail "stair.pc"
 for example in *.c; do

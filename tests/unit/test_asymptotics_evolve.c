@@ -46,7 +46,7 @@ static void nothing_below_the_first_step(void **state)
     (void)state;
     evolved e;
     for (double alpha = 0; alpha < 0.18; alpha += 0.16) {
-        evolve(two, 0.05, alpha, 0, false, &e);
+        evolve(two, 1e-3, alpha, 0, false, &e);
         for (int i = 0; i < 4; i++) assert_true(e.q[i] == 0);
     }
     assert_close(e.result.errors.bayes, 0.3025, 1e-3);

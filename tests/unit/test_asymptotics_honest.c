@@ -153,21 +153,39 @@ static void a_missed_precision_is_said(void **state)
     stair_model_destroy(&model);
 }
 
+/* Two rows on either side of 1/2, each as uncertain: what one does to prediction the other does not undo. */
+static void errors_of_two_rows_add_up(void **state)
+{
+    (void)state;
+    stair_model *model = model_of("attention:layers=1,weights=untied");
+    stair_asymptotics_options how = stair_asymptotics_defaults();
+    double q[] = {0.43, 0, 0, 0.7}, both[] = {0.02, 0, 0, 0.02}, one[] = {0, 0, 0, 0.02};
+    stair_errors with, alone;
+    assert_int_equal(stair_errors_at(context, model, &how, q, both, &with), STAIR_OK);
+    assert_int_equal(stair_errors_at(context, model, &how, q, one, &alone), STAIR_OK);
+    assert_true(with.plugin_error > 1.2 * alone.plugin_error && with.bayes_error > 1.2 * alone.bayes_error);
+    stair_model_destroy(&model);
+}
+
 /* What the overlap is uncertain by is part of the error of a prediction error. */
 static void errors_know_the_error_of_the_overlap(void **state)
 {
     (void)state;
     stair_model *model = model_of("attention:layers=1");
     stair_asymptotics_options how = stair_asymptotics_defaults();
-    double q = 0.6, moved = 0.55, error = 0.05;
+    double q = 0.6, moved[] = {0.65, 0.55}, error = 0.05, bayes = 0, plugin = 0;
     stair_errors plain, with, there;
     assert_int_equal(stair_errors_at(context, model, &how, &q, NULL, &plain), STAIR_OK);
     assert_int_equal(stair_errors_at(context, model, &how, &q, &error, &with), STAIR_OK);
-    assert_int_equal(stair_errors_at(context, model, &how, &moved, NULL, &there), STAIR_OK);
+    for (int k = 0; k < 2; k++) {
+        assert_int_equal(stair_errors_at(context, model, &how, &moved[k], NULL, &there), STAIR_OK);
+        bayes = fmax(bayes, fabs(there.bayes - plain.bayes));
+        plugin = fmax(plugin, fabs(there.plugin - plain.plugin));
+    }
     assert_close(with.bayes, plain.bayes, 0);
-    assert_close(with.bayes_error, hypot(plain.bayes_error, there.bayes - plain.bayes), 1e-12);
-    assert_close(with.plugin_error, hypot(plain.plugin_error, there.plugin - plain.plugin), 1e-12);
-    assert_close(with.weights_error, 0.6 * 0.6 - 0.55 * 0.55, 1e-12);
+    assert_close(with.bayes_error, hypot(plain.bayes_error, bayes), 1e-12);
+    assert_close(with.plugin_error, hypot(plain.plugin_error, plugin), 1e-12);
+    assert_close(with.weights_error, 0.65 * 0.65 - 0.6 * 0.6, 1e-12);
     assert_close(with.gibbs_error, 2 * with.bayes_error, 1e-15);
     stair_model_destroy(&model);
 }
@@ -184,6 +202,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(sampled_posteriors),
         cmocka_unit_test(a_missed_precision_is_said),
         cmocka_unit_test(errors_know_the_error_of_the_overlap),
+        cmocka_unit_test(errors_of_two_rows_add_up),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, open_context, close_context);

@@ -51,13 +51,14 @@ static void grids_are_as_far_off_as_they_are_apart(void **state)
 #define SAMPLES 256
 
 /* One target and one control over SAMPLES samples; the coefficient that other samples get from them. */
-static double coefficient(double (*control)(double x), double size)
+static double coefficient(double (*control)(double x), double size, double noise)
 {
     stair_context *context;
     stair_controls c;
     double out;
     assert_int_equal(stair_context_create(&context), STAIR_OK);
     assert_int_equal(stair_controls_create(context, 1, 1, 2, &c), STAIR_OK);
+    c.noise = noise;
     for (uint64_t i = 0; i < SAMPLES; i++) {
         double x;
         stair_rng_normals(1, STAIR_RNG_POINTS, i, 1, &x);
@@ -82,8 +83,24 @@ static double rounding(double x)
 static void rounding_is_no_control(void **state)
 {
     (void)state;
-    assert_close(coefficient(half, 1), 2, 1e-9);
-    assert_close(coefficient(rounding, 38.57), 0, 0);
+    assert_close(coefficient(half, 1, 0), 2, 1e-9);
+    assert_close(coefficient(rounding, 38.57, 0), 0, 0);
+}
+
+static double slight(double x)
+{
+    return 0.01 * x;
+}
+
+/* Posteriors whose noise is 1 % may have a tenth of that wrong in common: of a control that varies by 1 % of
+ * its terms little is taken, of one that varies by half of them nearly all. */
+static void noise_in_common_is_no_control(void **state)
+{
+    (void)state;
+    assert_close(coefficient(slight, 1, 0), 100, 1e-6);
+    double little = coefficient(slight, 1, 0.01);
+    assert_true(little > 15 && little < 45);
+    assert_close(coefficient(half, 1, 0.01), 2, 0.02);
 }
 
 int main(void)
@@ -93,6 +110,7 @@ int main(void)
         cmocka_unit_test(three_errors_hold),
         cmocka_unit_test(grids_are_as_far_off_as_they_are_apart),
         cmocka_unit_test(rounding_is_no_control),
+        cmocka_unit_test(noise_in_common_is_no_control),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
