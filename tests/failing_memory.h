@@ -25,7 +25,8 @@
 
 static long countdown = -1; /* allocations until one fails; negative: none does */
 static long balance;
-static int filling = -1; /* byte of fresh memory; negative: whatever was there */
+/* byte of fresh memory; negative: whatever was there.  Not used where a sanitizer has its own allocator. */
+static int filling __attribute__((unused)) = -1;
 
 #if REPLACED && defined(__GLIBC__)
 void *__libc_malloc(size_t size);
