@@ -34,8 +34,9 @@ def hard(spec, precision="1e-2"):
     return {"spec": spec, "hard": ["--precision", precision]}
 
 
-def cost(spec, formula=None):
-    return {"spec": spec, "formula": formula}
+def cost(spec, formula, most=0):
+    """most: steps that are timed, 0 for the staircase."""
+    return {"spec": spec, "formula": formula, "most": most}
 
 
 SHAPES = ["layers=1,tokens=1", "layers=1,tokens=3,rank=2", "layers=1,tokens=4,rank=2",
@@ -67,7 +68,12 @@ TABLES = {
     "zoo": [steps(s, "--precision 1e-3") for s in
             ("abs", "sign", "linear:noise=1", "relu", "door:width=1", "norm2", "norm2:indices=3", "product",
              "parity", "parity:indices=3", "committee:indices=2", "staircase")] +
-           [steps(s, "--precision 1e-3 --steps 1") for s in ("soft-committee", "committee", "expr:z1^2-z2^2")],
+           [steps("product:indices=3", "--precision 1e-3 --steps 1"), steps("soft-committee", "--precision 1e-3"),
+            steps("committee", "--precision 1e-3"), steps("expr:z1^2-z2^2", "--precision 1e-3"),
+            steps("abs:noise=1e-3", "--precision 1e-3")],
+    "zoo-amp": [amp("sign", 2, 1000), amp("relu", 1, 1000), amp("door:width=1", 2, 1000),
+                amp("abs", 0.9, 1000), amp("abs", 1.3, 1000), amp("product", 1, 500),
+                amp("committee:indices=2", 1.5, 1000)],
     "zoo-exponents": [exponents(s) for s in
                       ("square", "relu", "door:width=1", "norm2", "product", "parity:indices=3", "committee",
                        "soft-committee", "staircase", "expr:z1^3-3*z1", "expr:z1+z1*z2+z1*z2*z3")],
@@ -75,7 +81,12 @@ TABLES = {
     "zoo-cost": [cost("abs", "expr:abs(z1)"), cost("sign", "expr:sign(z1)"), cost("relu", "expr:relu(z1)"),
                  cost("linear:noise=1", "expr:z1,noise=1"), cost("door:width=1", "expr:sign(abs(z1)-1)"),
                  cost("norm2", "expr:z1^2+z2^2"), cost("product", "expr:z1*z2"),
-                 cost("parity", "expr:sign(z1*z2)"), cost("parity:indices=3", "expr:sign(z1*z2*z3)")],
+                 cost("parity", "expr:sign(z1*z2)"), cost("parity:indices=3", "expr:sign(z1*z2*z3)"),
+                 cost("product:indices=3", "expr:z1*z2*z3", 1),
+                 cost("committee:indices=2", "expr:sign(sign(z1)+sign(z2))"),
+                 cost("committee", "expr:sign(sign(z1)+sign(z2)+sign(z3))", 2),
+                 cost("staircase", "expr:z1^2+sign(z1*z2*z3)"),
+                 cost("soft-committee", "expr:erf(z1/sqrt(2))+erf(z2/sqrt(2))", 1)],
     "shapes": [steps(f"attention:{s}") for s in SHAPES],
 }
 
@@ -97,7 +108,7 @@ def number(value, error):
 def cell(step):
     learns = " ".join(str(k) for k in step["learns"])
     what = "all" if step["kind"] == "perfect" else learns
-    kind = "perfect: " if step["kind"] == "perfect" else ""
+    kind = "" if step["kind"] == "weak" else step["kind"] + ": "
     jump = ", jumps" if step.get("jump") else ""
     return f"{kind}{number(step['alpha'], step['error'])} ({what}{jump})"
 
@@ -149,14 +160,15 @@ def seconds(stair, spec, *more):
 def cost_row(stair, entry):
     """First step and whole staircase; the formula: its cost, and how far its first step is off, in errors."""
     first, steps = seconds(stair, entry["spec"], "--steps", "1")
-    whole, every = seconds(stair, entry["spec"])
+    whole, every = seconds(stair, entry["spec"], "--steps", str(entry["most"]))
     by_formula, other = seconds(stair, entry["formula"], "--steps", "1")
     a, b = (found[0] if found else {"alpha": float("nan"), "error": 0} for found in (steps, other))
     apart = "-"
     if a["alpha"] is not None and b["alpha"] is not None:
         error = (a["error"] ** 2 + b["error"] ** 2) ** 0.5
         apart = f"{abs(a['alpha'] - b['alpha']) / error if error else 0:.1f}"
-    text = (f"| `{entry['spec']}` | {first:.2f} | {whole:.1f}{'' if every else ' (refused)'} | `{entry['formula']}` "
+    most = f" ({entry['most']} steps)" if entry["most"] else ""
+    text = (f"| `{entry['spec']}` | {first:.2f} | {whole:.1f}{most if every else ' (refused)'} | `{entry['formula']}` "
             f"| {by_formula:.2f} | {apart} |")
     print(text, flush=True)
     return text
@@ -165,6 +177,7 @@ def cost_row(stair, entry):
 HEADS = {"zoo-hard": ["| model | hard from ... to ... (step that ends it) |", "|---|---|"],
          "zoo-cost": ["| model | first step, s | staircase, s | formula | first step, s | errors apart |",
                       "|---|---|---|---|---|---|"],
+         "zoo-amp": ["| model | run | diagonal of Q (state evolution) | largest z |", "|---|---|---|---|"],
          "amp": ["| model | run | diagonal of Q (state evolution) | largest z |", "|---|---|---|---|"],
          "zoo-exponents": ["| model | information exponent (term), leap | generative exponent (term), leap |",
                            "|---|---|---|"]}

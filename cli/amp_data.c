@@ -1,5 +1,5 @@
-/* NPY files for GAMP.  X stays in its file, mapped, so that it may be larger than memory; every number is
- * looked at once before anything is computed. */
+/* Samples of the user's for GAMP.  X stays in its files, mapped, so that it may be larger than memory; every
+ * number is looked at once before anything is computed. */
 #define _DEFAULT_SOURCE /* madvise */
 #include "amp_data.h"
 #include "progress.h"
@@ -30,6 +30,14 @@ static stair_status check_shape(cli_request *request, int dim, const stair_npy *
                       wanted, stair_npy_shape_text(h, shape, sizeof shape));
 }
 
+static stair_status check_kind(cli_request *request, const amp_data *data, const stair_npy *npy)
+{
+    const stair_npy_header *h = &npy->header;
+    if (h->kind == data->kind && h->size == data->size) return STAIR_OK;
+    return stair_fail(request->context, STAIR_BAD_INPUT, "%s: its numbers are %c%d and those of %s %c%d",
+                      npy->path, h->kind, h->size, data->files.names[0], data->kind, data->size);
+}
+
 static bool all_finite(const amp_data *data, const char *row, uint64_t n)
 {
     double sum = 0; /* x - x is 0, or NaN */
@@ -40,130 +48,143 @@ static bool all_finite(const amp_data *data, const char *row, uint64_t n)
     return sum == 0;
 }
 
-static stair_status scan_rows(cli_request *request, amp_data *data, uint64_t first, uint64_t last)
+/* The reader names the element. */
+static stair_status name_element(cli_request *request, const char *path, uint64_t row)
 {
-    const stair_npy_header *h = &data->x.header;
-    for (uint64_t r = first; r < last; r++) {
-        if (signals_caught()) return stair_fail(request->context, STAIR_FAILED, "interrupted");
-        if (all_finite(data, (const char *)data->data.x + r * h->row_size * (uint64_t)h->size, h->row_size))
-            continue;
-        double *row = malloc(h->row_size * sizeof(double)); /* the reader names the element */
-        stair_status status = row ? stair_npy_read(request->context, &data->x, r, 1, row)
+    stair_npy npy;
+    STAIR_TRY(stair_npy_open(request->context, path, &npy));
+    double *numbers = malloc((npy.header.row_size + 1) * sizeof *numbers);
+    stair_status status = numbers ? stair_npy_read(request->context, &npy, row, 1, numbers)
                                   : stair_fail(request->context, STAIR_NO_MEMORY, "out of memory");
-        free(row);
-        return status;
+    free(numbers);
+    stair_npy_close(&npy);
+    return status;
+}
+
+/* Samples first .. last-1 of all, of which file k has those from `begin` on. */
+static stair_status scan_file(cli_request *request, const amp_data *data, size_t k, size_t begin,
+                              size_t first, size_t last)
+{
+    size_t row = (size_t)stair_model_describe(request->model).tokens * (size_t)data->data.dim;
+    const char *x = data->parts[k].x;
+    for (size_t i = first; i < last; i++) {
+        if (signals_caught()) return stair_fail(request->context, STAIR_FAILED, "interrupted");
+        if (!all_finite(data, x + (i - begin) * row * (size_t)data->size, row))
+            return name_element(request, data->files.names[k], i - begin);
     }
     return STAIR_OK;
 }
 
 /* Each rank looks at its share. */
-static stair_status scan(cli_request *request, amp_data *data)
+static stair_status scan(cli_request *request, const amp_data *data)
 {
-    size_t first, last;
-    stair_ranks_mine(request->context, (size_t)data->x.header.shape[0], &first, &last);
-    return stair_ranks_check(request->context, scan_rows(request, data, first, last));
+    size_t first, last, begin = 0;
+    stair_status status = STAIR_OK;
+    stair_ranks_mine(request->context, data->data.samples, &first, &last);
+    for (size_t k = 0; k < data->files.count && status == STAIR_OK; k++) {
+        size_t end = data->parts[k].end, from = first > begin ? first : begin, to = last < end ? last : end;
+        if (from < to) status = scan_file(request, data, k, begin, from, to);
+        begin = end;
+    }
+    return stair_ranks_check(request->context, status);
 }
 
-static stair_status map(cli_request *request, amp_data *data)
+static stair_status map(cli_request *request, const stair_npy *npy, amp_map *to, const void **x)
 {
-    const stair_npy *npy = &data->x;
-    data->map_size = (size_t)(npy->offset + npy->header.count * (uint64_t)npy->header.size);
-    void *memory = mmap(NULL, data->map_size, PROT_READ, MAP_PRIVATE, npy->fd, 0);
+    to->size = (size_t)(npy->offset + npy->header.count * (uint64_t)npy->header.size);
+    void *memory = mmap(NULL, to->size, PROT_READ, MAP_PRIVATE, npy->fd, 0);
     if (memory == MAP_FAILED)
         return stair_fail(request->context, STAIR_FAILED, "%s: cannot be mapped", npy->path);
-    data->map = memory;
-    madvise(memory, data->map_size, MADV_SEQUENTIAL); /* a wish: refusal is no failure */
-    data->data.x = (const char *)memory + npy->offset;
-    return scan(request, data);
+    to->memory = memory;
+    madvise(memory, to->size, MADV_SEQUENTIAL); /* a wish: refusal is no failure */
+    *x = (const char *)memory + npy->offset;
+    return STAIR_OK;
 }
 
-static stair_status convert(cli_request *request, amp_data *data)
+/* Opens file k; what can be mapped is, and stays so when the file is closed again. */
+static stair_status add_file(cli_request *request, size_t k, amp_data *data)
 {
-    const stair_npy_header *h = &data->x.header;
-    data->data.single = false;
-    data->copy = malloc((h->count + 1) * sizeof(double));
-    if (!data->copy)
-        return stair_fail(request->context, STAIR_NO_MEMORY,
-                          "%s: no memory to convert it; save float32 or float64 in C order", data->x.path);
-    data->data.x = data->copy;
-    return stair_npy_read(request->context, &data->x, 0, (size_t)h->shape[0], data->copy);
-}
-
-stair_status amp_data_open(cli_request *request, const char *path, int dim, amp_data *data)
-{
-    *data = (amp_data){.x.fd = -1};
-    stair_status status = stair_npy_open(request->context, path, &data->x);
-    if (status == STAIR_OK) status = check_shape(request, dim, &data->x);
-    if (status == STAIR_OK) {
-        const stair_npy_header *h = &data->x.header;
-        bool plain = h->kind == 'f' && !h->swap && !h->fortran && h->count > 0 &&
-                     data->x.offset % (uint64_t)h->size == 0;
+    stair_npy npy;
+    STAIR_TRY(stair_npy_open(request->context, data->files.names[k], &npy));
+    const stair_npy_header *h = &npy.header;
+    stair_status status = check_shape(request, data->data.dim, &npy);
+    if (status == STAIR_OK && k == 0) {
         data->data.dim = (int)h->shape[h->rank - 1];
-        data->data.samples = (size_t)h->shape[0];
-        data->data.single = h->size == 4;
-        status = plain ? map(request, data) : convert(request, data);
+        data->kind = h->kind;
+        data->size = h->size;
+        data->mapped = true;
     }
-    if (status != STAIR_OK) amp_data_close(data);
+    if (status == STAIR_OK) status = check_kind(request, data, &npy);
+    if (status == STAIR_OK) {
+        bool plain = h->count == 0 ||
+                     (h->kind == 'f' && !h->swap && !h->fortran && npy.offset % (uint64_t)h->size == 0);
+        data->data.samples += (size_t)h->shape[0];
+        data->parts[k].end = data->data.samples;
+        data->mapped &= plain;
+        if (plain && h->count) status = map(request, &npy, &data->maps[k], &data->parts[k].x);
+    }
+    stair_npy_close(&npy);
     return status;
 }
 
-static stair_status check_labels(cli_request *request, const stair_npy *npy, uint64_t samples)
+/* All files as doubles in memory. */
+static stair_status convert(cli_request *request, amp_data *data)
 {
-    const stair_npy_header *h = &npy->header;
-    stair_model_info info = stair_model_describe(request->model);
-    uint64_t m = (uint64_t)info.tokens, k = (uint64_t)info.label_size;
-    char shape[200], square[64] = "";
-    bool flat = h->rank == 2 && h->shape[1] == k,
-         full = k == m * m && h->rank == 3 && h->shape[1] == m && h->shape[2] == m;
-    if ((flat || full) && h->shape[0] == samples) return STAIR_OK;
-    if (k == m * m)
-        snprintf(square, sizeof square, "(%" PRIu64 ", %" PRIu64 ", %" PRIu64 ") or ", samples, m, m);
-    return stair_fail(request->context, STAIR_BAD_INPUT,
-                      "%s: labels need shape %s(%" PRIu64 ", %" PRIu64 "), not %s", npy->path, square,
-                      samples, k, stair_npy_shape_text(h, shape, sizeof shape));
-}
-
-static stair_status read_labels(cli_request *request, const stair_npy *npy, bool logits, amp_data *data)
-{
-    size_t n = data->data.samples, k = (size_t)stair_model_describe(request->model).label_size;
-    stair_context *context = request->context;
-    data->labels = malloc((n * k + 1) * sizeof(double));
-    if (!data->labels) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
-    data->data.labels = data->labels;
-    double *plain = logits ? data->labels : malloc((n * k + 1) * sizeof(double));
-    stair_status status = plain ? stair_npy_read(context, npy, 0, n, plain)
-                                : stair_fail(context, STAIR_NO_MEMORY, "out of memory");
-    if (status != STAIR_OK) {
-        if (!logits) free(plain);
-        return status;
+    size_t row = (size_t)stair_model_describe(request->model).tokens * (size_t)data->data.dim, at = 0;
+    data->data.single = false;
+    data->copy = malloc((data->data.samples * row + 1) * sizeof *data->copy);
+    if (!data->copy)
+        return stair_fail(request->context, STAIR_NO_MEMORY,
+                          "%s: no memory to convert it; save float32 or float64 in C order",
+                          data->files.names[0]);
+    for (size_t k = 0; k < data->files.count; k++) {
+        stair_npy npy;
+        STAIR_TRY(stair_npy_open(request->context, data->files.names[k], &npy));
+        bool same = npy.header.shape[0] == data->parts[k].end - at && npy.header.row_size == row;
+        stair_status status =
+            same ? stair_npy_read(request->context, &npy, 0, (size_t)npy.header.shape[0],
+                                  data->copy + at * row)
+                 : stair_fail(request->context, STAIR_BAD_INPUT, "%s: changed while it was read", npy.path);
+        stair_npy_close(&npy);
+        STAIR_TRY(status);
+        at = data->parts[k].end;
     }
-    status = logits ? stair_model_labels_check(context, request->model, n, plain)
-                    : stair_model_labels_from_outputs(context, request->model, n, plain, data->labels);
-    if (!logits) free(plain);
-    if (status == STAIR_OK) return STAIR_OK;
-    char reason[300];
-    snprintf(reason, sizeof reason, "%.290s", stair_context_message(context));
-    return stair_fail(context, status, "%s: %s", npy->path, reason);
+    data->data.x = data->copy;
+    return STAIR_OK;
 }
 
-stair_status amp_data_labels(cli_request *request, const char *path, bool logits, amp_data *data)
+static stair_status add_files(cli_request *request, amp_data *data)
 {
-    stair_npy npy;
-    if (logits && !stair_model_describe(request->model).label_is_log)
-        return stair_fail(request->context, STAIR_BAD_INPUT, "--logits: the labels of %s are not row softmax",
-                          stair_model_spec(request->model));
-    STAIR_TRY(stair_npy_open(request->context, path, &npy));
-    stair_status status = check_labels(request, &npy, data->data.samples);
-    if (status == STAIR_OK) status = read_labels(request, &npy, logits, data);
-    stair_npy_close(&npy);
+    size_t n = data->files.count;
+    data->parts = calloc(n, sizeof *data->parts);
+    data->maps = calloc(n, sizeof *data->maps);
+    if (!data->parts || !data->maps) return stair_fail(request->context, STAIR_NO_MEMORY, "out of memory");
+    for (size_t k = 0; k < n; k++) STAIR_TRY(add_file(request, k, data));
+    if (!data->mapped) return convert(request, data);
+    data->data.single = data->size == sizeof(float);
+    data->data.x = data->parts[0].x;
+    data->data.parts = n > 1 ? data->parts : NULL;
+    data->data.part_count = n;
+    return scan(request, data);
+}
+
+stair_status amp_data_open(cli_request *request, const char *word, int dim, amp_data *data)
+{
+    *data = (amp_data){.data.dim = dim};
+    stair_status status = file_list_read(request->context, word, &data->files);
+    if (status == STAIR_OK) status = add_files(request, data);
+    if (status != STAIR_OK) amp_data_close(data);
     return status;
 }
 
 void amp_data_close(amp_data *data)
 {
-    if (data->map) munmap(data->map, data->map_size);
+    for (size_t k = 0; k < data->files.count && data->maps; k++)
+        if (data->maps[k].memory) munmap(data->maps[k].memory, data->maps[k].size);
+    file_list_free(&data->files);
+    free(data->maps);
+    free(data->parts);
     free(data->copy);
     free(data->labels);
-    stair_npy_close(&data->x);
-    *data = (amp_data){.x.fd = -1};
+    *data = (amp_data){0};
 }

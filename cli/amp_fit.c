@@ -90,7 +90,7 @@ stair_status amp_run_data(amp_job *job)
 {
     cli_request *request = job->request;
     const cli_options *o = &request->options;
-    amp_data data = {.x.fd = -1}, fresh = {.x.fd = -1};
+    amp_data data = {0}, fresh = {0};
     static const char *const synthetic[] = {"dim",           "alpha",      "seeds",        "side",
                                             "start-overlap", "regenerate", "wide",         "theory",
                                             "summary",       "samples",    "test-samples", NULL};
@@ -137,7 +137,7 @@ stair_status amp_run_loaded(amp_job *job)
 {
     cli_request *request = job->request;
     const cli_options *o = &request->options;
-    amp_data fresh = {.x.fd = -1};
+    amp_data fresh = {0};
     stair_gamp_result *result = NULL;
     cli_progress progress;
     STAIR_TRY(refuse_fit(request));

@@ -160,14 +160,16 @@ const cli_command command_amp = {
         "With --data the weights are inferred from your samples: --save keeps their posterior mean and\n"
         "covariance, --predict gives the posterior mean of y at new samples and its standard deviation;\n"
         "--load predicts from what was saved, to the same bytes.  X in float32 or float64 is mapped, not\n"
-        "read.  With --out FILE the state is kept in FILE.state.* until the results are written; --resume\n"
-        "goes on from there.\n"
+        "read.  X, Y and new samples may each be several files, one after the other: A,B,... or @LIST, a\n"
+        "text file with a name on each line.  With --out FILE the state is kept in FILE.state.* until the\n"
+        "results are written; --resume goes on from there.\n"
         "The exit status is 3 when a run diverges, or has not converged after --max-iterations: unless\n"
         "--history, --theory trajectory or theory from --start-overlap asks for the iterations themselves.\n",
     .examples = "stair amp attention:layers=2 --dim 1000 --alpha 1.2 --history\n"
                 "stair amp attention:layers=2 --dim 1000 --alpha 0.1:1.5:0.1 --seeds 16 --summary --csv\n"
                 "stair amp attention:layers=2 --dim 50000 --alpha 0.5 --regenerate --theory none\n"
                 "stair amp attention:layers=2 --data X.npy Y.npy --predict Xnew.npy --out predictions.npz\n"
+                "stair amp attention:layers=2 --data X0.npy,X1.npy Y0.npy,Y1.npy --out fit.json\n"
                 "stair amp attention:layers=2 --load W.npz --predict Xnew.npy --csv\n",
     .options = names,
     .tables = tables,

@@ -187,16 +187,14 @@ static stair_status load(cli_grid *grid, stair_context *context)
     size_t done, units = grid->rows / grid->unit;
     STAIR_TRY(load_rows(grid, context, path, 0, grid->rows, &done));
     for (size_t u = 0; u < units; u++) {
-        size_t rows, before = done > u * grid->unit ? done - u * grid->unit : 0;
+        size_t rows = 0, before = done > u * grid->unit ? done - u * grid->unit : 0;
         grid->known[u] = (uint32_t)(before < grid->unit ? before : grid->unit);
         if (grid->known[u] == grid->unit) continue;
         char *piece = stair_state_name(path, u);
         if (!piece) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
-        stair_status status = access(piece, F_OK)
-                                  ? STAIR_OK
-                                  : load_rows(grid, context, piece, u * grid->unit, grid->unit, &rows);
-        if (status == STAIR_OK && !access(piece, F_OK) && rows > grid->known[u])
-            grid->known[u] = (uint32_t)rows;
+        stair_status status = STAIR_OK;
+        if (!access(piece, F_OK)) status = load_rows(grid, context, piece, u * grid->unit, grid->unit, &rows);
+        if (status == STAIR_OK && rows > grid->known[u]) grid->known[u] = (uint32_t)rows;
         free(piece);
         STAIR_TRY(status);
     }

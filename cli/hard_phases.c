@@ -28,8 +28,11 @@ static void fill_columns(bool several, cli_column *c)
     c[KIND] = column_text("kind", "step", 8);
 }
 
-static stair_status compute(cli_request *request, cli_grid *grid, size_t m)
+/* The hard phases of model m, kept. */
+static stair_status compute(void *user, cli_grid *grid, size_t m)
 {
+    cli_request *request = grid->request;
+    (void)user;
     phases_row *row = (phases_row *)grid_row(grid, m);
     stair_model *model;
     int count = 0;
@@ -41,7 +44,7 @@ static stair_status compute(cli_request *request, cli_grid *grid, size_t m)
     row->missed = status == STAIR_NOT_CONVERGED;
     if (row->missed)
         snprintf(row->reason, sizeof row->reason, "%.390s", stair_context_message(request->context));
-    return row->missed ? STAIR_OK : status;
+    return status == STAIR_OK || row->missed ? grid_keep(grid, m) : status;
 }
 
 /* A row of a checkpoint: counts that fit, kinds that are some. */
@@ -71,27 +74,17 @@ static stair_status write_model(const cli_grid *grid, size_t m, cli_report *repo
     return STAIR_OK;
 }
 
-/* One model by a rank that has taken it. */
-static stair_status share_model(void *user, cli_grid *grid, size_t m)
-{
-    (void)user;
-    STAIR_TRY(compute(grid->request, grid, m));
-    return grid_keep(grid, m);
-}
-
 static stair_status all(cli_request *request, cli_grid *grid, cli_report *report)
 {
     cli_progress progress;
     progress_start(&progress, request->context, request->options.quiet);
-    stair_status status = grid_share(grid, share_model, NULL);
+    stair_status status = grid_share(grid, compute, NULL);
     for (size_t m = 0; m < grid->models && status == STAIR_OK; m++) {
         progress_stage(&progress, (double)m, 0, grid->models > 1 ? (double)grid->models : 0);
         if (grid_known(grid, m))
             status = sound((phases_row *)grid_row(grid, m)) ? STAIR_OK : grid_damaged(grid);
-        else {
-            status = compute(request, grid, m);
-            if (status == STAIR_OK) status = grid_keep(grid, m);
-        }
+        else
+            status = compute(NULL, grid, m);
         if (status == STAIR_OK) status = write_model(grid, m, report);
     }
     progress_finish(&progress);

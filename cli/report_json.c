@@ -20,6 +20,7 @@ static json_t *frame(const cli_request *request)
     json_t *object = json_object(), *echo = json_object();
     int failed = json_object_set_new(object, "stair", json_string(STAIR_VERSION));
     failed |= json_object_set_new(object, "isa", json_string(stair_isa_name()));
+    failed |= json_object_set_new(object, "device", json_string(stair_context_device(request->context)));
     failed |= json_object_set_new(object, "command", json_string(request->command->name));
     failed |= json_object_set_new(
         object, "model", request->model ? json_string(stair_model_spec(request->model)) : json_null());

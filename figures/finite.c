@@ -20,7 +20,7 @@ static const struct {
 } tuning = {.from = 0.08,
             .step = 0.04,
             .alphas = 7,
-            .quick_seeds = {32, 0, 16, 0, 0, 4},
+            .quick_seeds = {24, 0, 12, 0, 0, 3},
             .seeds = {64, 48, 32, 24, 16, 12},
             .iterations = 200,
             .start = 0.5,

@@ -52,10 +52,11 @@ void stair_context_destroy(stair_context **context);
 const char *stair_context_message(const stair_context *context);
 stair_status stair_context_set_threads(stair_context *context, int threads); /* 0: all it may use */
 int stair_context_threads(const stair_context *context);
-/* Where heavy work runs: "cpu", or "auto" for the best device there is.  A new context has "cpu". */
+/* Where heavy work runs: "cpu", "cuda" (the first card), "cuda:1", or "auto" for the best device there is.  A
+ * new context has "cpu".  stair_context_device says which it has: "cpu", "cuda:0". */
 stair_status stair_context_set_device(stair_context *context, const char *name);
 const char *stair_context_device(const stair_context *context);
-const char *stair_device_name(int number); /* that there are: "auto" first, NULL past the last */
+const char *stair_device_name(int number); /* that may be asked for: "auto" first, NULL past the last */
 void stair_context_set_progress(stair_context *context, stair_progress *call, void *user);
 
 /* What one array of an NPZ file may take in memory, in bytes: 2^30 unless raised.  Looked at before anything
@@ -147,7 +148,7 @@ typedef struct {
     int64_t max_nodes;  /* most integrand evaluations spent on one sample */
     double cutoff;      /* nodes below exp(-cutoff) of the largest one are not visited */
     uint64_t seed;      /* random shifts of the sampling rule */
-    const char *method; /* auto, closed, exact, layered, lattice, nested, plane or sampling */
+    const char *method; /* auto, closed, exact, boxes, lines, layered, lattice, nested, plane or sampling */
 } stair_channel_options;
 
 /* Any pointer may be NULL.  error: the largest of the estimated errors of log Z (absolute) and of

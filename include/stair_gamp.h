@@ -76,14 +76,23 @@ stair_status stair_gamp(stair_context *context, const stair_model *model, const 
                         stair_gamp_result **result);
 void stair_gamp_result_destroy(stair_gamp_result **result);
 
+/* Samples up to number `end`, exclusive, from where the part before it ended: x (samples, M, D). */
+typedef struct {
+    const void *x;
+    size_t end;
+} stair_gamp_part;
+
 /* Data of the caller's: x (N, M, D) in float or double, anywhere in memory or mapped; labels (N, K) as the
- * model carries them. */
+ * model carries them.  X in several arrays: `parts` (part_count) of the same element type, and x is not
+ * looked at; results are the same bytes. */
 typedef struct {
     const void *x;
     bool single;
     int dim;
     size_t samples;
     const double *labels;
+    const stair_gamp_part *parts; /* or NULL */
+    size_t part_count;
 } stair_gamp_data;
 
 /* One run on given data: options say how, its seed draws the start. */

@@ -24,7 +24,7 @@ typedef enum {
     STAIR_OPTION_SIZE,   /* size_t */
     STAIR_OPTION_UINT64, /* uint64_t, any: a seed */
     STAIR_OPTION_DOUBLE, /* double, finite */
-    STAIR_OPTION_TEXT,   /* const char *; one of the choices where there are some */
+    STAIR_OPTION_TEXT,   /* const char *; one of the choices where there are some, NAME:K is NAME:number */
     STAIR_OPTION_PATH,   /* const char *, the name of a file; NULL for none */
     STAIR_OPTION_KINDS
 } stair_option_kind;

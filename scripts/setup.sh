@@ -11,7 +11,7 @@ STAIR_PYTHON_PACKAGES="python3-dev python3-cffi python3-setuptools python3-wheel
 STAIR_TEST_PACKAGES="g++ librandom123-dev clang clang-format python3 python3-numpy
   $STAIR_PYTHON_PACKAGES $STAIR_MPI_PACKAGES"
 STAIR_LONG_PACKAGES="valgrind debootstrap musl-tools gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user
-  slurm-wlm munge"
+  slurm-wlm munge iproute2"
 
 stair_missing() { # PACKAGE...: those that are not installed
     local package

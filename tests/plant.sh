@@ -149,6 +149,8 @@ plant 'a step whose overlap has no error'        src/asymptotics/staircase.c 's|
 plant_long 'nested lines in no direction, noise on y'  src/model/fibre.c 's|direction\[0\] = 1;|direction[0] = 0;|' 'test_channel_rules rules_for_noise_on_y'
 plant 'products added to what was there before'   src/core/products.c 's|sum->begun = false;|sum->begun = true;|' test_gamp_tiles
 plant 'a thread that is done and does not help'   src/core/parallel.c 's|t < shared->width; t++|t < 1; t++|' test_parallel
+plant 'pool: a fork waits for threads that it has not' src/core/pool.c 's|pool->process != stair_process()|false|' test_parallel
+plant_long 'pool: work that is not waited for'     src/core/pool.c 's|while (pool->running) stair_signal_wait.*|(void)0;|' test_parallel
 plant_long 'blocks that do not follow their neighbours' src/core/parallel.c 's|% shared->width\], t == 0, block|% shared->width], t > 0, block|' test_parallel
 plant 'blocks added in the order they come'     src/core/reduce.c 's|step < each; step \*= 2|step < 1; step *= 2|' test_reduce
 plant_long 'a part whose last half is lost'          src/core/reduce.c 's|add(job->sum->size, right, out);||' 'test_gamp_blocks; test_reduce'
@@ -162,6 +164,8 @@ plant 'side information without the square root' src/gamp/problem.c 's|+= sqrt(l
 
 honest=test_asymptotics_honest
 plant 'few replicates counted like many'         src/core/stats.c 's|return n > 1 ? stair_student(n) \* sqrt|return n > 1 ? sqrt|' test_stats
+plant_long 'a common part that is forgotten'            src/model/attention_fibre.c 's|excess\[i\] -= mean;|excess[i] -= 0;|' 'test_model_attention tokens*'
+plant_long 'a flat direction that is dropped'           src/model/attention_fibre.c 's|^            flat_direction(.*|            ;|' 'test_model_attention tokens*'
 plant_long 'noise in common that is no variance'        src/average/controls.c 's|tuning.common \* tuning.common|0|' test_stats
 plant 'rounding that counts as a control'        src/average/controls.c 's|tuning.least_spread \* tuning.least_spread|1e-60|' test_stats
 plant 'a curve that trusts its last node beyond it' src/asymptotics/curve.c 's|return 2 \* x / end_of(c) - 1;|return 2 * fmin(x, c->x_to) / c->x_to - 1;|; s|furthest = 0.05|furthest = 0.5|' "$honest curve_beyond_its_last_node"
@@ -170,7 +174,7 @@ plant_long 'a curve that leaves out what folds'       src/asymptotics/curve.c 's
 plant_long 'the top of a fold where the walk saw it'  src/asymptotics/staircase.c 's|for (int k = 0, more = 0; k < tuning.attempts; k++) {|found = true; *error = 1e-5; for (int k = 0, more = 0; k < 0; k++) {|' "$honest no_curve_over_a_jump"
 plant 'only one side of a jump'                  src/asymptotics/evolve.c 's|if (alpha <= limit.alpha) return STAIR_OK;|if (alpha > 0) return STAIR_OK;|' "$honest either_side_of_a_jump"
 plant_long 'overlaps that are small and known well'   src/asymptotics/solve.c 's#return moved > tuning.most_stale || gain > tuning.most_gain;#return moved > 1e9 \&\& gain > 1e9;#' "$honest small_overlaps"
-plant_long 'slopes too steep, and trusted'           src/asymptotics/staircase.c 's|c->slope = height / xx;|c->slope = 3 * height / xx;|; s|slope_error = 0.3|slope_error = 0.0|' "$honest third_step_of_three_layers"
+plant_long 'slopes too steep, and trusted'           src/asymptotics/crossing.c 's|c->slope = height / xx;|c->slope = 3 * height / xx;|; s|slope_error = 0.3|slope_error = 0.0|' "$honest third_step_of_three_layers"
 plant_long 'a missed precision that is not said'      src/asymptotics/staircase.c 's|step->error > s->options->precision \* step->alpha|step->error > 1e9|' "$honest two_replicates"
 plant 'zero is no sign of what only jumps'        src/model/expr_interval.c 's|x->flat$|x->flat \&\& 0|' test_model_expr
 plant 'panels that are kept leave nothing open'   src/channel/lines_outer.c 's|s->open += away;|s->open += 0 * away;|' test_model_expr
@@ -256,11 +260,33 @@ plant_long 'a closed output that takes it all'    cli/program.c 's|fd == 2 ? O_W
 
 plant_long 'ranks: a unit of a sum that nobody adds'  src/core/reduce.c 's|size_t first = s.cut\[rank\], last = s.cut\[rank + 1\];|size_t first = s.cut[rank] + (rank > 0), last = s.cut[rank + 1];|' 'test_ranks sums*'
 plant_long 'ranks: stretches in another order'        src/core/reduce.c 's|combine(sum, units, mine, mine, received, total|combine(\&(stair_sum){units, 0, mine}, units, mine, mine, received, total|' 'test_ranks sums*'
-plant_long 'ranks: blocks of the wrong rank'          src/core/ranks.c 's|shifted job = {body, user, cut\[rank\]};|shifted job = {body, user, cut[size - 1 - rank]};|' 'test_ranks blocks*'
+plant_long 'ranks: blocks of the wrong rank'          src/core/ranks.c 's|stair_parallel_range(context, cut\[rank\], cut\[rank + 1\]|stair_parallel_range(context, cut[size - 1 - rank], cut[size - rank]|' 'test_ranks blocks*'
 plant_long 'ranks: one that fails is not heard'       src/core/ranks.c 's|!= STAIR_OK \&\& first < 0) first = r;|!= STAIR_OK \&\& first < 0 \&\& r < 2) first = r;|' 'test_ranks all_fail*'
 plant_long 'ranks: points that stay where they are'   src/core/share.c 's|job->mine\[k\] = 1;|job->mine[k] = 0;|' 'test_ranks points*'
 plant_long 'ranks: samples drawn in another place'    src/gamp/tiles.c 's|sample = tiles->first + first + i;|sample = tiles->first + first + i - (tiles->x ? 0 : tiles->held);|; s|(lo - job->held) \* sample|(lo - job->held + (job->held > 0)) * sample|' 'test_ranks gamp*'
 plant_long 'merge: lists of the first file alone'     cli/cmd_merge.c 's|for (int p = 0; p < job->count; p++) {$|for (int p = 0; p < 1; p++) {|' cli:test_merge
+plant      'card: u near 1 from its rounded bits'        src/kernels/normals.h 's|return upper ? p \* v : lower|return lower|' test_kernels_normals
+plant_long 'card: sine of the wrong quadrant'            src/kernels/normals.h 's|(quarter + 0x40000000u) \& |quarter \& |' test_kernels_normals
+plant_long 'card: draws half begun with another key'     src/kernels/normals.h 's|half.b ^= (uint32_t)(key >> 32) + |half.b ^= (uint32_t)key + |' test_kernels_normals
+plant_long 'card: words of another key'                  src/kernels/normals.h 's|k1 += 0xBB67AE85u|k1 += 0xBB67AE84u|' test_kernels_normals
+plant      'card: sums of the wrong sign of the last row'   src/kernels/one_row.h 's|acc\[1\] += plus \* p0 + minus \* m0|acc[1] += plus * p0 - minus * m0|' test_kernels_average
+plant_long 'card: hidden layers undone in the wrong order'  src/kernels/mixing.h 's|for (int l = rows - 1; l >= 0; l--) {|for (int l = 0; l < rows; l++) {|' test_kernels_average
+plant_long 'card: a window short on one side'               src/kernels/one_row.h 's|(mean + reach - g->low) / (4 \* g->step)|(mean + 0.6 * reach - g->low) / (4 * g->step)|' test_kernels_average
+plant      'card: means in single precision alone'          src/kernels/means.h 's|(node\[0\] - high\[0\]) - low\[0\]|node[0] - high[0] - 1e-3f|' test_kernels_average
+plant_long 'card: residuals of one sign of labels'          src/kernels/means.h 's|plus \* p1 + minus \* m1|plus * p1 + minus * p1|' test_kernels_average
+plant_long 'card: followers that forget mirrors'            src/kernels/follow.h 's|mirror < 1 << rows|mirror < rows|' test_kernels_average
+plant_long 'card: followers that give way the other way'    src/kernels/follow.h 's|f->bend, -1, x)|f->bend, 1, x)|' test_kernels_average
+plant_long 'card: nodes of another level'                   src/kernels/follow.h 's|!(apart < limit); limit|!(apart > limit); limit|' test_kernels_average
+plant_long 'device: a number that is none'               src/core/backend.c 's/if (!digits || digits > 4/if (digits > 4/' test_backend
+plant      'card: a node without its determinant'        src/kernels/pair.h 's|n->weight = both \* over;|n->weight = 1;|' 'test_kernels_pair lattice*'
+plant_long 'card: even nodes twice'                      src/kernels/pair.h 's|((column + lane) \& 1)|(lane \& 1)|' 'test_kernels_pair lattice*'
+plant_long 'card: a box that is cut'                     src/kernels/pair.h 's|low\[k\] - 1.5f \* box->step\[k\]|low[k] + 2.5f * box->step[k]|' 'test_kernels_pair lattice*'
+plant_long 'card: one sign alone'                        src/kernels/pair.h 's|float both = up + down;|float both = up;|' 'test_kernels_pair lattice*'
+plant      'card: memory of the wrong step'              src/kernels/memory.h 's|(1 - f->damping) \* now|now|' test_cuda_host
+plant_long 'card: a token of another sample'             src/kernels/rows.h 's|(uint64_t)t \* (uint64_t)dim + column|(uint64_t)t + column|' test_cuda_host
+plant_long 'card: a slice that loses a row'              src/kernels/rows.h 's|rows / slices \* s + (s < rows % slices ? s : rows % slices)|rows / slices * s|' test_cuda_host
+plant_long 'card: iterates that are not exchanged'       src/cuda/pass.c 's|r->now = 1 - r->now;|r->now = r->now + 0;|' test_cuda_host
+plant_long 'card: chunks that forget the ones before'    src/cuda/resident.c 's|(first - t->held)|(first * 0 - t->held)|' 'test_cuda_host given*'
 
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

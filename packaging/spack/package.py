@@ -33,5 +33,6 @@ class Stair(CMakePackage):
         return [
             self.define("STAIR_MPI", "ON" if self.spec.satisfies("+mpi") else "OFF"),
             self.define("STAIR_WITHOUT", ";".join(without)),
+            self.define("STAIR_WERROR", False),
             self.define("BUILD_TESTING", False),
         ]

@@ -14,7 +14,7 @@ TYPES = {FLAG: "bool", EITHER: "str", DOUBLE: "float", TEXT: "str", PATH: "str |
 # Keywords of every function that computes.
 COMMON = {
     "threads": ("int", 0, "threads, 0: all it may use; results do not depend on it"),
-    "device": ("str | None", None, "where heavy work runs: cpu, or auto for the best"),
+    "device": ("str | None", None, "where heavy work runs: cpu, cuda (a card), or auto for the best"),
     "progress": ("bool | None", None, "a progress bar; None: where somebody looks"),
 }
 

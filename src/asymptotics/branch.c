@@ -82,6 +82,14 @@ void stair_branch_start(stair_branch *b)
     for (int i = 0; i < p * p; i++) b->rest[i] = i % (p + 1) == 0;
 }
 
+static bool is_diagonal(int p, const double *x)
+{
+    for (int i = 0; i < p; i++)
+        for (int j = 0; j < p; j++)
+            if (i != j && x[i * p + j] != 0) return false;
+    return true;
+}
+
 /* Splits R^P by the eigenvectors of x + (what is learned already). */
 void stair_branch_learn(stair_branch *b, const double *x, double amount)
 {
@@ -89,6 +97,10 @@ void stair_branch_learn(stair_branch *b, const double *x, double amount)
     double q[STAIR_SQUARE], sum[STAIR_SQUARE], values[STAIR_MAX_INDICES], vectors[STAIR_SQUARE], top = 0;
     stair_branch_overlap(b, q);
     for (int i = 0; i < p; i++) top = fmax(top, x[i * (p + 1)]);
+    if (top > 0 && !is_diagonal(p, x)) { /* along combinations of rows more than any entry */
+        stair_matrix_eigen(p, x, values, vectors);
+        top = fmax(top, values[p - 1]);
+    }
     for (int i = 0; i < p * p; i++) sum[i] = q[i] + (top > 0 ? amount * x[i] / top : 0);
     stair_matrix_eigen(p, sum, values, vectors);
     double floor_value = tuning.unlearned * amount;

@@ -26,6 +26,7 @@ typedef struct {
     int evaluations;                  /* of this solve with the full rule, */
     const stair_average_rule *served; /* and which rule did the last of them; */
     bool off_grid; /* two did: samples from then on, for the map must not change on the way */
+    bool rising;   /* Q comes from below: what is unstable on the way is so at the end */
 
     int learned, kernel;       /* dimensions: together P */
     double axes[STAIR_SQUARE]; /* (P, learned), orthonormal columns */
@@ -50,6 +51,7 @@ typedef struct {
     double residual;
     stair_stop stop;
     bool shrinking; /* a learned direction goes back to zero and has to be let go */
+    bool growing;   /* more was found to be unstable on the way here: q is no fixed point */
 } stair_branch_point;
 
 /* Efforts, tolerances and structure; nothing learned yet. */

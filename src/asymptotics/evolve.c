@@ -107,6 +107,7 @@ static stair_status climb(stair_branch *b, double alpha, stair_branch_point *poi
         steps += point->steps;
         if (point->shrinking) {
             let_go |= grown;
+            b->rising &= !let_go;
             stair_branch_place(b, point->q);
             STAIR_TRY(stair_branch_at_alpha(b, alpha, point));
             continue;
@@ -150,6 +151,7 @@ typedef struct {
 static void begin(stair_branch *b, solve_start start)
 {
     stair_branch_start(b);
+    b->rising = !start.informed && !start.from;
     if (start.from)
         stair_branch_place(b, start.from);
     else if (start.informed)

@@ -19,8 +19,11 @@ static const struct {
     double most_move;        /* largest change of log Qhat in a step */
     double slope_doubt;      /* relative error of a Jacobian, */
     double noisy_doubt;      /* and of one of a map with random nodes */
+    double unstable;         /* alpha times the leading eigenvalue, less three errors, beyond doubt */
     double lost;             /* log Qhat of a direction that no longer counts as learned */
-    double coarse_tolerance; /* times the tolerance is enough on the way */
+    double coarse_tolerance; /* times the tolerance is enough on the way, */
+    double loosest[2];       /* by mean also this, at a point of the walk and before the full rule: the
+                                coarse rule is wrong by more, and no smoother */
     double linear;           /* times the tolerance: squares of a residual that Newton's step takes care of */
     double most_stale;       /* change of log Qhat, */
     double most_gain;        /* or largest response to a change of f, beyond which a Jacobian is taken anew */
@@ -34,8 +37,10 @@ static const struct {
 } tuning = {.most_move = 2.0,
             .slope_doubt = 0.05,
             .noisy_doubt = 0.1,
+            .unstable = 1.2,
             .lost = -16.0,
             .coarse_tolerance = 100.0,
+            .loosest = {1e-3, 1e-4},
             .linear = 1.0,
             .most_stale = 0.3,
             .most_gain = 8.0,
@@ -95,6 +100,15 @@ static bool is_shrinking(const stair_branch *b, stair_map_target target)
     return values[0] < tuning.lost && values[b->learned - 1] > tuning.lost / 2;
 }
 
+/* State evolution is monotone: what is unstable below a fixed point is unstable at it. */
+static bool is_growing(const stair_branch *b, const stair_average *average, stair_map_target target,
+                       stair_branch_point *point)
+{
+    if (!b->rising || target.by_mean || !b->kernel) return false;
+    stair_operator_leading(average, &b->structure->symmetry, b->rest, &point->leading);
+    return target.value * (point->leading.value - 3 * point->leading.error) > tuning.unstable;
+}
+
 static stair_status approach(stair_branch *b, const stair_average_effort *effort, stair_average *average,
                              stair_map_target target, double tolerance, solve_room *room,
                              stair_branch_point *point)
@@ -106,6 +120,8 @@ static stair_status approach(stair_branch *b, const stair_average_effort *effort
         STAIR_TRY(stair_map_at(b, effort, average, target, &at));
         point->residual = at.residual;
         if (at.residual <= tolerance) return STAIR_OK;
+        point->growing = is_growing(b, average, target, point);
+        if (point->growing) return STAIR_OK;
         stair_mixing_add(&mixing, b->y, at.image);
         stair_mixing_next(&mixing, next);
         keep_direction(b, at.image, next);
@@ -386,6 +402,12 @@ static stair_status settle_in(stair_branch *b, stair_average *average, stair_map
     return STAIR_OK;
 }
 
+/* Residual that is enough of the coarse rule. */
+static double coarse_tolerance(const stair_branch *b, stair_map_target target, bool fine)
+{
+    return fmax(tuning.coarse_tolerance * b->tolerance, target.by_mean ? tuning.loosest[fine] : 0);
+}
+
 static stair_status solve_with(stair_branch *b, stair_map_target target, bool fine, solve_room *room,
                                stair_branch_point *point)
 {
@@ -397,10 +419,10 @@ static stair_status solve_with(stair_branch *b, stair_map_target target, bool fi
         return look_up(b, target.value, fine ? &b->fine : &b->coarse, point);
     STAIR_TRY(stair_average_create(b->context, b->structure, b->kernel, most_replicates(b), &average));
     stair_status status =
-        approach(b, &b->coarse, &average, target, tuning.coarse_tolerance * b->tolerance, room, point);
-    if (status == STAIR_OK && is_shrinking(b, target)) {
+        approach(b, &b->coarse, &average, target, coarse_tolerance(b, target, fine), room, point);
+    if (status == STAIR_OK && (point->growing || is_shrinking(b, target))) {
         stair_branch_overlap(b, point->q);
-        point->shrinking = true;
+        point->shrinking = !point->growing;
         stair_average_destroy(&average);
         return STAIR_OK;
     }
@@ -419,7 +441,7 @@ static stair_status solve_with(stair_branch *b, stair_map_target target, bool fi
         else
             settle_quickly(b, &average, target, point);
         find_unstable(b, &average, point);
-        if (point->residual > (fine ? 1 : tuning.coarse_tolerance) * b->tolerance)
+        if (point->residual > (fine ? b->tolerance : coarse_tolerance(b, target, fine)))
             point->stop = STAIR_STOP_ITERATIONS;
     } else if (status == STAIR_OK) {
         note_rule(&average, point);

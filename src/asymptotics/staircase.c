@@ -8,6 +8,7 @@
  * When everything is learned the last branch is followed to v -> 0: perfect recovery is where Q = 1 becomes
  * stable (perfect.c) unless alpha(v) was larger before. */
 #include "asymptotics/branch.h"
+#include "asymptotics/crossing.h"
 #include "asymptotics/perfect.h"
 #include "asymptotics/staircase.h"
 
@@ -26,37 +27,45 @@ static const struct {
     double no_mean[2];  /* and where it is, for eigenvalues of what is left: they may change like its root */
     double
         committee_mean; /* and with many hidden layers still to come, which leave little doubt of the last */
+    double flat_mean;   /* where everything is learned and labels only jump: alpha then grows like a power of
+                           1/v */
+    int few;            /* numbers of Z up to which averages over discrete labels are cheap, */
+    int few_noisy;      /* and up to which jumps are looked for with noise on y */
     double most_alpha;  /* no step is looked for beyond */
     double slack;       /* by which alpha(v) may fall, at least, before it counts as a fold */
     double wide;        /* of log v: slopes of noisy maps are not taken between points closer than that */
-    double slope_error; /* relative error of such slopes */
     double share;       /* of the precision that they may cost */
     double no_crossing; /* |height| that is no crossing */
-    int more;           /* times that the rule at a crossing may be made more careful */
+    int more;           /* times that the rule at a crossing may be made more careful: */
+    double finer;       /* a grid by that part for each halving of its error, */
+    double margin;      /* to this part of what is wanted, */
+    double finest;      /* and no finer */
     int attempts;       /* to find the largest alpha of a fold */
     double apart;       /* in log v, of the three points that show it, */
     double inside;      /* within which it has to be */
+    double top_error;   /* relative error of what a parabola through them says */
 } tuning = {.first = 0.85,
             .ratio = 0.55,
             .new_overlap = 0.1,
             .last_mean = 3e-5,
             .no_mean = {1e-8, 1e-10},
             .committee_mean = 1e-10,
+            .flat_mean = 1e-2,
+            .few = 3,
+            .few_noisy = 1,
             .most_alpha = 1e3,
             .slack = 3e-3,
             .wide = 0.02,
-            .slope_error = 0.3,
             .share = 0.3,
             .no_crossing = 0.3,
             .more = 2,
+            .finer = 0.1,
+            .margin = 0.7,
+            .finest = 2.0,
             .attempts = 4,
             .apart = 0.3,
-            .inside = 0.7};
-
-typedef struct {
-    double v, alpha, height;          /* height: log(alpha * eigenvalue) */
-    double alpha_noise, height_noise; /* errors of log alpha and of the height */
-} walk_point;
+            .inside = 0.7,
+            .top_error = 0.3};
 
 typedef struct {
     stair_branch *b;
@@ -67,34 +76,35 @@ typedef struct {
     double other_mean;               /* and its v */
     stair_step *list;
     int capacity, *count;
-    walk_point top;    /* largest alpha so far */
-    bool spent;        /* the last step is known less well than was asked for: more would be too costly */
-    bool jumping;      /* alpha(v) is below it */
-    stair_mark *marks; /* (capacity) or NULL: where branches begin */
-    bool weak_only;    /* the last branch, which leads to perfect recovery, is not walked */
-    bool weak_known;   /* all weak-recovery steps are found */
+    stair_walk_point top; /* largest alpha so far */
+    bool spent;           /* the last step is known less well than was asked for: more would be too costly */
+    bool jumping;         /* alpha(v) is below it */
+    stair_mark *marks;    /* (capacity) or NULL: where branches begin */
+    bool weak_only;       /* the last branch, which leads to perfect recovery, is not walked */
+    bool weak_known;      /* all weak-recovery steps are found */
 } staircase;
 
-static walk_point as_walk(double v, const stair_branch_point *point)
+static stair_walk_point as_walk(double v, const stair_branch_point *point)
 {
     double product = point->alpha * point->leading.value;
     double noise = point->alpha_error / point->alpha;
-    return (walk_point){.v = v,
-                        .alpha = point->alpha,
-                        .height = product > 0 ? log(product) : -INFINITY,
-                        .alpha_noise = noise,
-                        .height_noise =
-                            hypot(noise, product > 0 ? point->leading.error / point->leading.value : 0)};
+    return (stair_walk_point){
+        .v = v,
+        .alpha = point->alpha,
+        .height = product > 0 ? log(product) : -INFINITY,
+        .alpha_noise = noise,
+        .height_noise = hypot(noise, product > 0 ? point->leading.error / point->leading.value : 0)};
 }
 
-static stair_status solve_at(stair_branch *b, stair_branch_point *point, double v, bool fine, walk_point *out)
+static stair_status solve_at(stair_branch *b, stair_branch_point *point, double v, bool fine,
+                             stair_walk_point *out)
 {
     STAIR_TRY(stair_branch_at_mean(b, v, fine, point));
     *out = as_walk(v, point);
     return STAIR_OK;
 }
 
-static stair_status walk_to(staircase *s, double v, bool fine, walk_point *out)
+static stair_status walk_to(staircase *s, double v, bool fine, stair_walk_point *out)
 {
     return solve_at(s->b, s->point, v, fine, out);
 }
@@ -184,56 +194,32 @@ static stair_status first_step(staircase *s)
     bool never = !(value > 1 / tuning.most_alpha);
     if (s->point->drifts) {
         if (step) begin_at_zero(s, step);
-        s->top = (walk_point){.v = 1};
+        s->top = (stair_walk_point){.v = 1};
         return STAIR_OK;
     }
     if (step) {
         step->alpha = never ? INFINITY : 1 / value;
         step->error = never ? 0 : s->point->leading.error / (value * value);
     }
-    s->top = (walk_point){.v = 1, .alpha = never ? INFINITY : 1 / value};
+    s->top = (stair_walk_point){.v = 1, .alpha = never ? INFINITY : 1 / value};
     return STAIR_OK;
 }
 
-typedef struct {
-    walk_point at;                         /* close to it, solved with the full rule */
-    double slope, alpha_slope;             /* of the height and of log alpha, in log v, */
-    double slope_noise, alpha_slope_noise; /* and what the noise of the points they come from does to them */
-    double error, v_error;                 /* relative, of alpha and of v at the crossing */
-    double doubt; /* part of `error`: what the way from `at` to the crossing may be wrong by */
-    double start; /* v where the branch begins */
-} crossing;
-
-/* v where the height is zero by the slopes, on the branch. */
-static double crossing_mean(const crossing *c)
+/* Finer grids, or more samples; false where the error is good enough or the rule cannot be bettered. */
+static bool sharpen(stair_branch *b, const stair_branch_point *point, double error, double wanted)
 {
-    double v = c->at.v * exp(fmax(-0.5, fmin(0.5, -c->at.height / c->slope)));
-    return v < c->start ? v : sqrt(c->at.v * c->start);
-}
-
-/* Slopes by a straight line through points, which are noisy one by one. */
-static void fit_slopes(int n, const walk_point *point, crossing *c)
-{
-    double x = 0, xx = 0, height = 0, alpha = 0, height_noise = 0, alpha_noise = 0;
-    for (int i = 0; i < n; i++) x += log(point[i].v) / n;
-    for (int i = 0; i < n; i++) {
-        double away = log(point[i].v) - x;
-        xx += away * away;
-        height += away * point[i].height;
-        alpha += away * log(point[i].alpha);
-        height_noise = hypot(height_noise, away * point[i].height_noise);
-        alpha_noise = hypot(alpha_noise, away * point[i].alpha_noise);
-    }
-    c->slope = height / xx;
-    c->alpha_slope = alpha / xx;
-    c->slope_noise = height_noise / xx;
-    c->alpha_slope_noise = alpha_noise / xx;
+    if (point->random || !point->rule->refines) return stair_branch_sharpen(b, point, error, wanted);
+    if (!(error > wanted) || b->fine.fineness >= tuning.finest) return false;
+    b->fine.fineness *= 1 + tuning.finer * log2(error / (tuning.margin * wanted));
+    b->fine.fineness = fmin(b->fine.fineness, tuning.finest);
+    return true;
 }
 
 /* Closes in on the crossing between two walk points, on the coarse rule; leaves slopes. */
-static stair_status close_in(staircase *s, walk_point *above, walk_point *below, crossing *c)
+static stair_status close_in(staircase *s, stair_walk_point *above, stair_walk_point *below,
+                             stair_crossing *c)
 {
-    walk_point seen[SECANT + 2], next;
+    stair_walk_point seen[SECANT + 2], next;
     int count = 0;
     if (isfinite(above->height)) seen[count++] = *above;
     seen[count++] = *below;
@@ -246,34 +232,17 @@ static stair_status close_in(staircase *s, walk_point *above, walk_point *below,
         if (isfinite(next.height)) seen[count++] = next;
         if (fabs(next.height) < 0.02 && isfinite(above->height)) break;
     }
-    fit_slopes(count, seen, c);
+    stair_crossing_slopes(count, seen, c);
     return STAIR_OK;
 }
 
-/* Every replicate crosses at its own alpha and v.  From the point to the crossing the slopes lead, which
- * bend, and have errors. */
-static void crossing_errors(const stair_branch_point *point, crossing *c)
-{
-    double alpha[STAIR_MOST_REPLICATES], v[STAIR_MOST_REPLICATES], shared = hypot(point->bias, point->doubt);
-    double way = fabs(c->at.height / c->slope), unsure = hypot(tuning.slope_error, c->slope_noise / c->slope);
-    for (int r = 0; r < point->replicates; r++) {
-        double height = log(point->alpha_by_replicate[r] * fmax(1e-300, point->leading.by_replicate[r]));
-        v[r] = -height / c->slope;
-        alpha[r] = log(point->alpha_by_replicate[r]) + c->alpha_slope * v[r];
-    }
-    c->doubt = way * hypot(unsure * c->alpha_slope, c->alpha_slope_noise) + c->at.height * c->at.height;
-    c->error = hypot(stair_spread_error(point->random, point->replicates, alpha), hypot(shared, c->doubt));
-    c->v_error = hypot(stair_spread_error(point->random, point->replicates, v),
-                       hypot(shared / c->slope, unsure * way));
-}
-
 /* Newton's steps from v on with the full rule, which gets more samples if it misses the error asked for. */
-static stair_status solve_crossing(staircase *s, double v, crossing *c)
+static stair_status solve_crossing(staircase *s, double v, stair_crossing *c)
 {
-    walk_point before = {0};
+    stair_walk_point before = {0};
     double precision = s->options->precision;
     for (int k = 0, more = 0;; k++) {
-        crossing known = *c;
+        stair_crossing known = *c;
         stair_status status = walk_to(s, v, true, &c->at);
         if (status == STAIR_COSTLY && more) {
             *c = known;
@@ -281,27 +250,35 @@ static stair_status solve_crossing(staircase *s, double v, crossing *c)
         }
         STAIR_TRY(status);
         if (before.v > 0 && fabs(log(c->at.v / before.v)) > (s->point->random ? tuning.wide : 1e-6))
-            fit_slopes(2, (walk_point[]){before, c->at}, c);
+            stair_crossing_slopes(2, (stair_walk_point[]){before, c->at}, c);
         before = c->at;
-        crossing_errors(s->point, c);
+        stair_crossing_errors(s->point, c);
         if (k >= SECANT || c->doubt <= tuning.share * fmax(precision, c->error)) {
             if (!(fabs(c->at.height) < tuning.no_crossing))
                 return stair_fail(s->b->context, STAIR_NOT_CONVERGED,
                                   "no crossing near alpha = %.4g; log(alpha eigenvalue) = %.2g", c->at.alpha,
                                   c->at.height);
             if (more++ == tuning.more || s->options->points) return STAIR_OK;
-            if (!stair_branch_sharpen(s->b, s->point, c->error, precision)) return STAIR_OK;
+            if (!sharpen(s->b, s->point, c->error, precision)) return STAIR_OK;
             keep(s);
             before.v = 0; /* of another rule */
         }
-        v = crossing_mean(c);
+        v = stair_crossing_mean(c);
     }
 }
 
-/* Solves the crossing and writes the step, from the last point along the slopes. */
-static stair_status cross(staircase *s, double start, walk_point above, walk_point below)
+/* Part of row i that is in the learned directions, where V is to shrink: 1 where these are rows. */
+static double learned_part(const stair_branch *b, int i)
 {
-    crossing c = {.start = start};
+    double sum = 0;
+    for (int k = 0; k < b->learned; k++) sum += b->axes[i * b->learned + k] * b->axes[i * b->learned + k];
+    return fabs(sum - 1) < 1e-9 ? 1 : sum;
+}
+
+/* Solves the crossing and writes the step, from the last point along the slopes. */
+static stair_status cross(staircase *s, double start, stair_walk_point above, stair_walk_point below)
+{
+    stair_crossing c = {.start = start};
     STAIR_TRY(close_in(s, &above, &below, &c));
     stair_average_effort rule = s->b->fine;
     double share =
@@ -314,8 +291,8 @@ static stair_status cross(staircase *s, double start, walk_point above, walk_poi
             s->b->context, STAIR_NOT_CONVERGED,
             "after %d steps the next, near alpha = %.3g, has an error larger than itself; raise %s",
             *s->count, c.at.alpha, s->options->points ? "--samples" : "--patience");
-    walk_point here = {.v = crossing_mean(&c),
-                       .alpha = exp(log(c.at.alpha) - c.alpha_slope / c.slope * c.at.height)};
+    stair_walk_point here = {.v = stair_crossing_mean(&c),
+                             .alpha = exp(log(c.at.alpha) - c.alpha_slope / c.slope * c.at.height)};
     stair_step *step = new_step(s, STAIR_STEP_WEAK);
     if (step) {
         describe(s, step);
@@ -325,8 +302,9 @@ static stair_status cross(staircase *s, double start, walk_point above, walk_poi
         step->eigenvalue_error = c.error / step->alpha;
         for (int i = 0; i < s->b->model->info.indices; i++)
             if (step->overlap[i] > 0) {
-                step->overlap[i] = 1 - (1 - step->overlap[i]) * here.v / c.at.v;
-                step->overlap_error[i] = hypot(step->overlap_error[i], (1 - step->overlap[i]) * c.v_error);
+                double part = learned_part(s->b, i);
+                step->overlap[i] = part - (part - step->overlap[i]) * here.v / c.at.v;
+                step->overlap_error[i] = hypot(step->overlap_error[i], (part - step->overlap[i]) * c.v_error);
             }
     }
     s->top = here;
@@ -335,11 +313,12 @@ static stair_status cross(staircase *s, double start, walk_point above, walk_poi
 
 /* Three points of the fold around log v = middle, the middle one solved last.  False where their parabola has
  * its top elsewhere, and `middle` is then nearer to it. */
-static stair_status look_for_top(staircase *s, double *middle, bool *found, walk_point *top, double *doubt)
+static stair_status look_for_top(staircase *s, double *middle, bool *found, stair_walk_point *top,
+                                 double *doubt)
 {
     static const int order[3] = {-1, 1, 0};
     double value[3];
-    walk_point here;
+    stair_walk_point here;
     for (int k = 0; k < 3; k++) {
         STAIR_TRY(solve_at(s->other, s->other_point, exp(*middle + order[k] * tuning.apart), true, &here));
         value[order[k] + 1] = log(here.alpha);
@@ -349,9 +328,9 @@ static stair_status look_for_top(staircase *s, double *middle, bool *found, walk
     double move = bend < 0 ? fmax(-2, fmin(2, -slope / bend)) : slope > 0 ? 2 : -2;
     double gain = slope * move + 0.5 * bend * move * move;
     *found = fabs(move) <= tuning.inside;
-    *top = (walk_point){.v = exp(*middle + tuning.apart * move), .alpha = exp(value[1] + gain)};
+    *top = (stair_walk_point){.v = exp(*middle + tuning.apart * move), .alpha = exp(value[1] + gain)};
     *doubt =
-        tuning.slope_error * fabs(gain) + 0.1 * fabs(bend) * fabs(move); /* a parabola is not all there is */
+        tuning.top_error * fabs(gain) + 0.1 * fabs(bend) * fabs(move); /* a parabola is not all there is */
     *middle = log(top->v);
     return STAIR_OK;
 }
@@ -368,7 +347,7 @@ static stair_status refine_top(staircase *s, double *error)
         *error = hypot(point->alpha_error / point->alpha, doubt);
         if (!found) continue;
         if (more++ == tuning.more || s->options->points || *error <= s->options->precision) return STAIR_OK;
-        if (!stair_branch_sharpen(s->other, point, *error, s->options->precision)) return STAIR_OK;
+        if (!sharpen(s->other, point, *error, s->options->precision)) return STAIR_OK;
     }
     return found ? STAIR_OK
                  : stair_fail(s->b->context, STAIR_NOT_CONVERGED,
@@ -384,9 +363,10 @@ static void begin_at_top(const staircase *s, double error, stair_step *step)
     step->alpha = s->top.alpha;
     step->error = error * step->alpha;
     for (int i = 0; i < p; i++) {
-        double q = s->other_point->q[i * (p + 1)], rest = (1 - q) * s->top.v / s->other_mean;
-        step->overlap[i] = q > 0 ? 1 - rest : 0;
-        step->overlap_error[i] = q > 0 ? tuning.slope_error * tuning.apart * rest : 0;
+        double q = s->other_point->q[i * (p + 1)], part = learned_part(s->other, i),
+               rest = (part - q) * s->top.v / s->other_mean;
+        step->overlap[i] = q > 0 ? part - rest : 0;
+        step->overlap_error[i] = q > 0 ? tuning.top_error * tuning.apart * rest : 0;
     }
 }
 
@@ -404,7 +384,7 @@ static stair_status land(staircase *s)
 
 /* A jump lands where nothing is unstable: a step of its own, of all that is learned, and the branch goes on.
  */
-static stair_status pass_spinodal(staircase *s, walk_point now)
+static stair_status pass_spinodal(staircase *s, stair_walk_point now)
 {
     double error, q[STAIR_SQUARE];
     stair_status status = refine_top(s, &error);
@@ -424,8 +404,10 @@ static stair_status pass_spinodal(staircase *s, walk_point now)
 /* Walks until the next step, or to the end; `found` tells which. */
 static stair_status walk(staircase *s, double start, bool *found)
 {
-    walk_point before = {.v = start, .alpha = s->top.alpha, .height = -INFINITY}, now;
+    stair_walk_point before = {.v = start, .alpha = s->top.alpha, .height = -INFINITY}, now;
     double end = s->b->kernel && s->b->structure->committee ? tuning.committee_mean : tuning.last_mean;
+    if (!s->b->kernel && s->b->structure->rank == 0) end = tuning.flat_mean;
+    bool fresh = true; /* no point of this branch has a larger alpha than the step that it begins at */
     *found = false;
     s->jumping = false;
     for (double v = start * tuning.first; v > end; v *= tuning.ratio) {
@@ -436,6 +418,12 @@ static stair_status walk(staircase *s, double start, bool *found)
         bool was = s->jumping;
         double noise = fmax(tuning.slack, s->point->alpha_error / s->point->alpha);
         s->jumping = now.alpha < s->top.alpha * (1 - noise) || (was && now.alpha < s->top.alpha);
+        if (was && !s->jumping && fresh) { /* the step itself jumps: alpha falls from it on */
+            s->list[*s->count - 1].jump = true;
+            was = false;
+            s->top = now;
+        }
+        fresh &= now.alpha < s->top.alpha;
         if (was && !s->jumping && !(now.height > 0)) STAIR_TRY(pass_spinodal(s, now));
         bool lands = was && !s->jumping && now.height > 0; /* the fold that is left behind is wanted still */
         if (now.alpha > s->top.alpha && !lands) s->top = now;
@@ -448,6 +436,7 @@ static stair_status walk(staircase *s, double start, bool *found)
         if (now.alpha > tuning.most_alpha) return STAIR_OK;
         before = now;
     }
+    if (s->jumping && fresh) s->list[*s->count - 1].jump = true;
     return STAIR_OK;
 }
 
@@ -470,8 +459,10 @@ static stair_status last_step(staircase *s, double end_alpha)
         stair_status status = refine_top(s, &error);
         if (status == STAIR_NOT_CONVERGED) return STAIR_OK; /* noise, no fold */
         STAIR_TRY(status);
-        if (s->top.alpha * (1 - 3 * error) <= limit.alpha) return STAIR_OK;
-        begin_at_top(s, error, step);
+        if (s->top.alpha * (1 - 3 * error) > limit.alpha)
+            begin_at_top(s, error, step);
+        else /* a fold that is not resolved: the step may be there */
+            step->error = fmax(limit.error, s->top.alpha * (1 + error) - limit.alpha);
     }
     return STAIR_OK;
 }
@@ -480,7 +471,7 @@ static stair_status last_step(staircase *s, double end_alpha)
  * eigenvalue with Q = 1 there, which no longer changes with alpha, is one.  False: never. */
 static stair_status beyond_perfect(staircase *s, bool *found)
 {
-    walk_point here;
+    stair_walk_point here;
     double start = s->point->alpha;
     *found = false;
     if (s->b->model->info.prenoise > 0 || s->b->model->info.output_noisy || !(s->point->leading.value > 0))
@@ -521,7 +512,7 @@ static stair_status absorb_drift(staircase *s)
 {
     stair_step *step = &s->list[*s->count - 1];
     while (s->b->kernel && stair_branch_may_drift(s->b)) {
-        walk_point here;
+        stair_walk_point here;
         double x[STAIR_SQUARE];
         STAIR_TRY(walk_to(s, tuning.first * stair_branch_mean(s->b), false, &here));
         if (!s->point->drifts) return STAIR_OK;
@@ -537,7 +528,7 @@ static stair_status absorb_drift(staircase *s)
 /* Discrete labels of one row: a sum over them costs less than samples. */
 static bool cheap(const stair_model *model, const stair_structure *structure)
 {
-    return structure->rank == 0 && model->info.indices == 1;
+    return structure->rank == 0 && model->info.indices * model->info.tokens <= tuning.few;
 }
 
 static stair_status climb(staircase *s, int steps)
@@ -560,7 +551,8 @@ static stair_status climb(staircase *s, int steps)
         s->weak_known = !s->b->kernel;
         if (s->weak_known && s->weak_only) return STAIR_OK;
         int before = *s->count;
-        if (s->weak_known && (s->b->model->info.prenoise > 0 || s->b->model->info.output_noisy))
+        bool noisy = s->b->model->info.prenoise > 0 || s->b->model->info.output_noisy;
+        if (s->weak_known && noisy && s->b->model->info.indices * s->b->model->info.tokens > tuning.few_noisy)
             return STAIR_OK; /* nothing is recovered perfectly */
         if (!s->b->kernel && !cheap(s->b->model, s->b->structure))
             s->b->coarse.rule = &stair_average_samples; /* all that is asked is whether alpha falls */
@@ -569,6 +561,7 @@ static stair_status climb(staircase *s, int steps)
             STAIR_TRY(beyond_perfect(s, &found));
             return found ? STAIR_OK : never_learned(s);
         }
+        if (!found && noisy) return STAIR_OK; /* nothing is recovered perfectly */
         if (!found) return last_step(s, s->point->alpha);
         if (*s->count == before) return STAIR_OK; /* no room */
         mean = stair_branch_mean(s->b);

@@ -27,6 +27,7 @@ typedef struct {
     stair_staircase_curve *out;
     stair_mark *marks;
     stair_curve *curve; /* or NULL: each alpha is solved */
+    bool diagonal;      /* by symmetry overlaps of different rows vanish: what a step tells is all of Q */
     stair_stage stage;
 } curve_job;
 
@@ -72,7 +73,8 @@ static void choose_alphas(stair_staircase_curve *c, int between)
 }
 
 /* q, error (P, P) where the staircase itself tells them. */
-static bool known_overlap(const stair_staircase_curve *c, double alpha, double *q, double *error)
+static bool known_overlap(const stair_staircase_curve *c, bool diagonal, double alpha, double *q,
+                          double *error)
 {
     int p = c->indices;
     const stair_step *last = &c->step[c->steps - 1], *here = NULL;
@@ -80,6 +82,7 @@ static bool known_overlap(const stair_staircase_curve *c, double alpha, double *
     for (int k = 0; k < c->steps && !all; k++)
         if (alpha == c->step[k].alpha && !c->step[k].jump) here = &c->step[k];
     if (!all && !here && alpha > c->step[0].alpha) return false;
+    if (here && here != c->step && !diagonal) return false;
     for (int i = 0; i < p * p; i++) {
         q[i] = i % (p + 1) ? 0 : all ? 1 : here ? here->overlap[i / (p + 1)] : 0;
         error[i] = i % (p + 1) == 0 && here ? here->overlap_error[i / (p + 1)] : 0;
@@ -94,7 +97,7 @@ static stair_status one_point(curve_job *job, int i, const double *from, double 
     int p = c->indices;
     double error[STAIR_SQUARE];
     stair_evolution result = {.q = q, .q_error = error};
-    bool known = known_overlap(c, c->alpha[i], q, error);
+    bool known = known_overlap(c, job->diagonal, c->alpha[i], q, error);
     if (!known && job->curve) stair_curve_at(job->curve, c->alpha[i], q, error);
     stair_status status =
         known || job->curve
@@ -123,6 +126,16 @@ static stair_status make_curve(curve_job *job)
     return status == STAIR_UNSUPPORTED ? STAIR_OK : status;
 }
 
+static stair_status look_at_model(curve_job *job)
+{
+    const stair_structure *structure;
+    STAIR_TRY(stair_structure_find(job->context, job->model, &structure));
+    job->diagonal = true;
+    for (int i = 0; i < job->out->indices * job->out->indices; i++)
+        if (i % (job->out->indices + 1) && structure->symmetry.pair[i] >= 0) job->diagonal = false;
+    return STAIR_OK;
+}
+
 static stair_status compute(curve_job *job)
 {
     stair_staircase_curve *c = job->out;
@@ -133,6 +146,7 @@ static stair_status compute(curve_job *job)
                                                 c->step, job->marks, &c->steps, &weak_known);
     if (status != STAIR_OK && !(status == STAIR_NOT_CONVERGED && weak_known)) return status;
     choose_alphas(c, job->between);
+    STAIR_TRY(look_at_model(job));
     STAIR_TRY(make_curve(job));
     for (int i = 0; i < c->points; i++) {
         stair_stage_set(&job->stage, tuning.steps_share + (1 - tuning.steps_share) * i / c->points,

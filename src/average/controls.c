@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/matrix.h"
+#include "core/parallel.h"
 
 static const struct {
     double least_spread; /* of a control, relative to the terms it is the difference of: less is rounding,
@@ -27,13 +28,11 @@ stair_status stair_controls_create(stair_context *context, int targets, int cont
 {
     size_t t = (size_t)targets, k = (size_t)controls, all = t + k, r = (size_t)replicates;
     *c = (stair_controls){.targets = targets, .controls = controls, .replicates = replicates};
-    c->total = calloc((r + 1) * group_size(c) + 2 * k * t + 2 * k * k + 2 * k, sizeof(double));
+    c->total = calloc(r * group_size(c), sizeof(double));
     if (!c->total) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
     c->sum = c->total + r;
     c->size = c->sum + r * all;
     c->cross = c->size + r * k;
-    c->others = c->cross + r * k * all;
-    c->coefficient = c->others + group_size(c);
     return STAIR_OK;
 }
 
@@ -43,16 +42,38 @@ void stair_controls_destroy(stair_controls *c)
     *c = (stair_controls){0};
 }
 
-void stair_controls_add(stair_controls *c, int replicate, const double *features)
+typedef struct {
+    stair_controls *controls;
+    size_t replicate, n, width;
+    const double *features;
+} add_job;
+
+/* Row i of the products, in the order of samples; behind the last one what is not of a row. */
+static stair_status add_row(void *user, size_t i, int thread, stair_context *local)
 {
-    size_t all = (size_t)(c->targets + c->controls), k = (size_t)c->controls, r = (size_t)replicate;
-    double *sum = c->sum + r * all, *size = c->size + r * k, *cross = c->cross + r * k * all;
-    c->total[r]++;
-    for (size_t i = 0; i < all; i++) sum[i] += features[i];
-    for (size_t i = 0; i < k; i++) {
+    const add_job *job = user;
+    stair_controls *c = job->controls;
+    size_t all = (size_t)(c->targets + c->controls), k = (size_t)c->controls, r = job->replicate;
+    double *sum = c->sum + r * all, *size = c->size + r * k, *cross = c->cross + (r * k + i) * all;
+    (void)thread, (void)local;
+    for (size_t n = 0; n < job->n; n++) {
+        const double *features = job->features + n * job->width;
+        if (i == k) {
+            c->total[r]++;
+            for (size_t j = 0; j < all; j++) sum[j] += features[j];
+            continue;
+        }
         size[i] += features[all + i] * features[all + i];
-        for (size_t j = 0; j < all; j++) cross[i * all + j] += features[(size_t)c->targets + i] * features[j];
+        for (size_t j = 0; j < all; j++) cross[j] += features[(size_t)c->targets + i] * features[j];
     }
+    return STAIR_OK;
+}
+
+stair_status stair_controls_add(stair_context *context, stair_controls *c, int replicate, size_t n,
+                                size_t width, const double *features)
+{
+    add_job job = {c, (size_t)replicate, n, width, features};
+    return stair_parallel(context, (size_t)c->controls + 1, add_row, &job);
 }
 
 /* out (n) = the sum over all replicates but one. */
@@ -68,10 +89,10 @@ typedef struct {
     double *total, *sum, *size, *cross;
 } summary;
 
-static summary sum_others(stair_controls *c, int without)
+static summary sum_others(const stair_controls *c, int without, double *others)
 {
     size_t all = (size_t)(c->targets + c->controls), k = (size_t)c->controls;
-    summary s = {.targets = c->targets, .all = (int)all, .total = c->others};
+    summary s = {.targets = c->targets, .all = (int)all, .total = others};
     s.sum = s.total + 1;
     s.size = s.sum + all;
     s.cross = s.size + k;
@@ -89,13 +110,20 @@ static double covariance(const summary *s, int i, int k)
     return s->cross[i * s->all + k] / n - s->sum[s->targets + i] / n * s->sum[k] / n;
 }
 
-/* Coefficients by all replicates but one. */
-static void solve(stair_controls *c, int without)
+/* Doubles that `solve` takes. */
+static size_t solve_size(const stair_controls *c)
+{
+    size_t t = (size_t)c->targets, k = (size_t)c->controls;
+    return group_size(c) + 2 * k * t + 2 * k * k + 2 * k;
+}
+
+/* Coefficients (controls, targets) by all replicates but one: the first numbers of `room`. */
+static void solve(const stair_controls *c, int without, double *room)
 {
     int k = c->controls, n = c->targets;
-    double *vectors = c->coefficient + k * n, *right = vectors + k * k, *matrix = right + k * n,
-           *scale = matrix + k * k, *values = scale + k;
-    summary s = sum_others(c, without);
+    double *coefficient = room, *vectors = coefficient + k * n, *right = vectors + k * k,
+           *matrix = right + k * n, *scale = matrix + k * k, *values = scale + k;
+    summary s = sum_others(c, without, values + k);
     for (int i = 0; i < k; i++) {
         double spread = covariance(&s, i, n + i);
         scale[i] =
@@ -112,24 +140,46 @@ static void solve(stair_controls *c, int without)
             tuning.common * tuning.common * c->noise * c->noise * s.size[i] * scale[i] * scale[i];
     stair_matrix_eigen(k, matrix, values, vectors);
     double least = fmax(tuning.least_value, tuning.noise * tuning.noise * c->noise * c->noise);
-    memset(c->coefficient, 0, sizeof(double) * (size_t)(k * n));
+    memset(coefficient, 0, sizeof(double) * (size_t)(k * n));
     for (int e = 0; e < k; e++) {
         if (!(values[e] > least)) continue;
         for (int t = 0; t < n; t++) {
             double along = 0;
             for (int i = 0; i < k; i++) along += vectors[i * k + e] * right[i * n + t];
             for (int i = 0; i < k; i++)
-                c->coefficient[i * n + t] += scale[i] * vectors[i * k + e] * along / values[e];
+                coefficient[i * n + t] += scale[i] * vectors[i * k + e] * along / values[e];
         }
     }
 }
 
-void stair_controls_apply(stair_controls *c, int replicate, const double *averages, double *out)
+typedef struct {
+    const stair_controls *controls;
+    const double *averages;
+    double *out;
+    size_t stride;
+} apply_job;
+
+static stair_status apply_one(void *user, size_t r, int thread, stair_context *local)
 {
-    solve(c, replicate);
+    const apply_job *job = user;
+    const stair_controls *c = job->controls;
+    const double *averages = job->averages + r * (size_t)(c->targets + c->controls);
+    double *out = job->out + r * job->stride, *coefficient = malloc(solve_size(c) * sizeof(double));
+    (void)thread;
+    if (!coefficient) return stair_fail(local, STAIR_NO_MEMORY, "out of memory");
+    solve(c, (int)r, coefficient);
     for (int t = 0; t < c->targets; t++) {
         out[t] = averages[t];
         for (int i = 0; i < c->controls; i++)
-            out[t] -= c->coefficient[i * c->targets + t] * averages[c->targets + i];
+            out[t] -= coefficient[i * c->targets + t] * averages[c->targets + i];
     }
+    free(coefficient);
+    return STAIR_OK;
+}
+
+stair_status stair_controls_apply(stair_context *context, const stair_controls *c, const double *averages,
+                                  size_t stride, double *out)
+{
+    apply_job job = {c, averages, out, stride};
+    return stair_parallel(context, (size_t)c->replicates, apply_one, &job);
 }

@@ -15,18 +15,18 @@ typedef struct {
     double *sum;   /* (replicates, targets + controls) */
     double
         *size; /* (replicates, controls): sums of squares of the terms that a control is the difference of */
-    double *cross;       /* (replicates, controls, targets + controls) */
-    double *others;      /* what the other replicates have together: as the four above */
-    double *coefficient; /* (controls, targets), and room behind */
+    double *cross; /* (replicates, controls, targets + controls) */
 } stair_controls;
 
 stair_status stair_controls_create(stair_context *context, int targets, int controls, int replicates,
                                    stair_controls *c);
 void stair_controls_destroy(stair_controls *c);
-/* features: targets, then controls, then the size of the terms that cancel in each control. */
-void stair_controls_add(stair_controls *c, int replicate, const double *features);
-/* out (targets): averages (targets + controls) of a replicate with the part that the controls explain taken
- * out. */
-void stair_controls_apply(stair_controls *c, int replicate, const double *averages, double *out);
+/* features (n, width): targets, then controls, then the size of the terms that cancel in each control. */
+stair_status stair_controls_add(stair_context *context, stair_controls *c, int replicate, size_t n,
+                                size_t width, const double *features);
+/* out (replicates, stride), targets first: averages (replicates, targets + controls) with the part that the
+ * controls explain taken out. */
+stair_status stair_controls_apply(stair_context *context, const stair_controls *c, const double *averages,
+                                  size_t stride, double *out);
 
 #endif

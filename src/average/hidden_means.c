@@ -20,7 +20,7 @@
 #include <string.h>
 
 #include "posterior/denoiser.h"
-#include "average/hidden_means_sums.h"
+#include "average/hidden_means_seam.h"
 #include "posterior/hidden_nodes.h"
 #include "model/last_row.h"
 #include "core/isa.h"
@@ -50,6 +50,7 @@ static const struct {
     double less;             /* of the fineness, until the table is not too large: the error shows it */
     float least_prior;       /* A below does not count */
     int labels;              /* of one piece of work */
+    size_t asked_floats;     /* of sums that a backend is asked for at a time */
 } tuning = {.reach = 5.0,
             .mean_reach = 4.5,
             .prior_step = 0.9,
@@ -65,7 +66,8 @@ static const struct {
             .least_hidden = 0.1,
             .less = 0.95,
             .least_prior = 1e-6f,
-            .labels = 16};
+            .labels = 16,
+            .asked_floats = (size_t)32 << 20};
 
 STAIR_HOT_TABLE(float, stair_means_exponents,
                 (const stair_means_nodes *nodes, const stair_means_label *label, float *exponent));
@@ -105,6 +107,8 @@ struct stair_hidden_means {
     double *share;                   /* (room): zero beyond `means` */
     float *table;                    /* not random: A (room / span, nodes, span) */
     uint8_t *near;                   /* (room / span, nodes): whether A counts for some mean of the span */
+    const stair_means_seam *seam;    /* of a backend that has nodes and means, and what it has; or NULL */
+    void *kept;
 };
 
 /* ---- where it fits ---------------------------------------------------------------------------- */
@@ -234,14 +238,31 @@ static void make_lattice(stair_hidden_means *h, const stair_last_row *last, int 
     map_nodes(last, half * nodes, nodes, -log((double)nodes), &h->nodes[set]);
 }
 
-static stair_status make_lattices(stair_context *context, stair_hidden_means *h, const stair_last_row *last,
+typedef struct {
+    stair_hidden_means *means;
+    const stair_model *model;
+} lattice_job;
+
+/* Maps have room of their own: each piece of work opens the model's. */
+static stair_status lattice_block(void *user, size_t set, int thread, stair_context *local)
+{
+    const lattice_job *job = user;
+    stair_last_row last;
+    (void)thread;
+    STAIR_TRY(stair_last_row_open(local, job->model, &last));
+    for (size_t half = 0; half < HALVES; half++)
+        make_lattice(job->means, &last, (int)set, half, job->means->half);
+    stair_last_row_close(&last);
+    return STAIR_OK;
+}
+
+static stair_status make_lattices(stair_context *context, const stair_model *model, stair_hidden_means *h,
                                   size_t nodes)
 {
+    lattice_job job = {h, model};
     STAIR_TRY(reserve_nodes(context, h, NODE_SETS, HALVES * nodes));
     h->half = nodes;
-    for (int set = 0; set < NODE_SETS; set++)
-        for (size_t half = 0; half < HALVES; half++) make_lattice(h, last, set, half, nodes);
-    return STAIR_OK;
+    return stair_parallel(context, NODE_SETS, lattice_block, &job);
 }
 
 /* ---- means of the hidden rows ----------------------------------------------------------------- */
@@ -256,24 +277,34 @@ static stair_status reserve_means(stair_context *context, stair_hidden_means *h,
     return STAIR_OK;
 }
 
+/* A of one span of means. */
+static stair_status fill_span(void *user, size_t span, int thread, stair_context *local)
+{
+    stair_hidden_means *h = user;
+    size_t count = h->nodes[0].count, j = span * STAIR_MEANS_SPAN;
+    double inverse = 0.5 / h->variance[0];
+    float *at = h->table + j * count;
+    uint8_t *near = h->near + span * count;
+    (void)thread, (void)local;
+    for (size_t i = 0; i < count; i++, near++) {
+        *near = 0;
+        for (size_t k = 0; k < STAIR_MEANS_SPAN; k++, at++) {
+            double a = (double)h->nodes[0].u[0][i] - h->mean[j + k],
+                   b = (double)h->nodes[0].u[1][i] - h->mean[h->room + j + k];
+            *at = j + k < h->means ? (float)exp(-inverse * (a * a + b * b)) : 0;
+            *near |= *at > tuning.least_prior;
+        }
+    }
+    return STAIR_OK;
+}
+
 static stair_status fill_table(stair_context *context, stair_hidden_means *h)
 {
     size_t count = h->nodes[0].count, size = count * h->room;
-    double inverse = 0.5 / h->variance[0];
-    float *at = h->table = malloc(size * sizeof(float));
-    uint8_t *near = h->near = malloc(size / STAIR_MEANS_SPAN);
-    if (!at || !near) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
-    for (size_t j = 0; j < h->room; j += STAIR_MEANS_SPAN)
-        for (size_t i = 0; i < count; i++, near++) {
-            *near = 0;
-            for (size_t k = 0; k < STAIR_MEANS_SPAN; k++, at++) {
-                double a = (double)h->nodes[0].u[0][i] - h->mean[j + k],
-                       b = (double)h->nodes[0].u[1][i] - h->mean[h->room + j + k];
-                *at = j + k < h->means ? (float)exp(-inverse * (a * a + b * b)) : 0;
-                *near |= *at > tuning.least_prior;
-            }
-        }
-    return STAIR_OK;
+    h->table = malloc(size * sizeof(float));
+    h->near = malloc(size / STAIR_MEANS_SPAN);
+    if (!h->table || !h->near) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+    return stair_parallel(context, h->room / STAIR_MEANS_SPAN, fill_span, h);
 }
 
 static stair_status make_means(stair_context *context, stair_hidden_means *h, double fineness, double offset)
@@ -284,7 +315,7 @@ static stair_status make_means(stair_context *context, stair_hidden_means *h, do
     stair_hidden_disc(radius, step, offset, true, h->means, x, y, h->share);
     for (size_t j = 0; j < h->means; j++)
         h->share[j] *= exp(-0.5 * (x[j] * x[j] + y[j] * y[j]) / q) / (2 * M_PI * q);
-    return fill_table(context, h);
+    return STAIR_OK;
 }
 
 static stair_status make_few_means(stair_context *context, stair_hidden_means *h)
@@ -334,6 +365,35 @@ static void set_shape(stair_hidden_means *h)
         h->flips *= 2;
 }
 
+static float negligible(const stair_hidden_means *h)
+{
+    return h->random ? tuning.random_negligible : tuning.negligible;
+}
+
+/* Shows nodes and means to the backend of the context. */
+static stair_status offer(stair_context *context, stair_hidden_means *h)
+{
+    const stair_backend *backend = context->backend;
+    if (!backend || !backend->means) return STAIR_OK;
+    stair_means_tables tables = {.shape = &h->shape,
+                                 .random = h->random,
+                                 .sets = h->sets,
+                                 .nodes = h->nodes,
+                                 .base = h->base,
+                                 .halves = h->halves,
+                                 .half = h->half,
+                                 .dims = h->dims,
+                                 .axis = h->axis,
+                                 .means = h->means,
+                                 .room = h->room,
+                                 .mean = h->mean,
+                                 .inverse = 0.5 / h->variance[0],
+                                 .negligible = negligible(h),
+                                 .least_prior = tuning.least_prior};
+    h->seam = backend->means;
+    return h->seam->open(context, &tables, &h->kept);
+}
+
 static stair_status build(stair_context *context, const stair_model *model, stair_hidden_means *h,
                           double fineness, size_t nodes, int replicate)
 {
@@ -342,11 +402,13 @@ static stair_status build(stair_context *context, const stair_model *model, stai
     STAIR_TRY(stair_last_row_open(context, model, &last));
     stair_last_row_slopes(&last, h->variance, &slope, &h->steepest);
     while (!h->random && table_size(h, slope, fineness) > tuning.most_table) fineness *= tuning.less;
-    stair_status status = h->random ? make_lattices(context, h, &last, nodes)
+    stair_status status = h->random ? make_lattices(context, model, h, nodes)
                                     : make_plane(context, h, &last, slope, fineness, offset);
     stair_last_row_close(&last);
     if (status != STAIR_OK) return status;
-    return h->random ? make_few_means(context, h) : make_means(context, h, fineness, offset);
+    STAIR_TRY(h->random ? make_few_means(context, h) : make_means(context, h, fineness, offset));
+    STAIR_TRY(offer(context, h));
+    return h->random || h->kept ? STAIR_OK : fill_table(context, h);
 }
 
 stair_status stair_hidden_means_create(stair_context *context, const stair_structure *structure,
@@ -373,6 +435,7 @@ stair_status stair_hidden_means_create(stair_context *context, const stair_struc
 void stair_hidden_means_destroy(stair_hidden_means **means)
 {
     if (!*means) return;
+    if ((*means)->kept) (*means)->seam->close((*means)->kept);
     free((*means)->node_memory);
     free((*means)->mean);
     free((*means)->table);
@@ -405,25 +468,38 @@ typedef struct {
     const double *anchors, *omega;
     const uint64_t *keys;
     stair_mean_values *values;
-    means_room *room; /* per thread */
+    means_room *room;        /* per thread */
+    size_t first, asked_for; /* labels that a backend has summed, and those that are worked on: */
+    stair_means_asked asked; /* what it was asked, and has said */
+    double *mean;            /* random: (asked_for, dims, room) */
 } means_job;
+
+static stair_means_label label_of(const means_job *job, size_t i)
+{
+    double v = job->means->variance[job->means->p - 1];
+    return (stair_means_label){.x = {(float)job->anchors[2 * i], (float)job->anchors[2 * i + 1]},
+                               .omega = {(float)job->omega[2 * i], (float)job->omega[2 * i + 1]},
+                               .half_inverse = (float)(0.5 / v)};
+}
+
+/* Of the density, once the largest exponent is taken out of the sums. */
+static double log_factor_of(const stair_hidden_means *h, float top)
+{
+    return (double)top - log(2 * M_PI * h->variance[h->p - 1]) + log(0.5);
+}
 
 /* The sums of one label for all hidden means; the logarithm of their common factor is returned. */
 static double add_up(const stair_hidden_means *h, const means_job *job, size_t i, means_room *room)
 {
     int isa = stair_isa(), sums = h->shape.sums;
-    double v = h->variance[h->p - 1];
-    stair_means_label label = {.x = {(float)job->anchors[2 * i], (float)job->anchors[2 * i + 1]},
-                               .omega = {(float)job->omega[2 * i], (float)job->omega[2 * i + 1]},
-                               .half_inverse = (float)(0.5 / v)};
+    stair_means_label label = label_of(job, i);
     int set = h->random ? shift_means(h, job->keys[i], room->mean, room->scaled, room->constant) : 0;
     const stair_means_nodes *nodes = &h->nodes[set];
     float top = stair_means_exponents_table[isa](nodes, &label, room->exponent);
     for (int half = 0; half < h->halves; half++) {
         size_t from = half ? h->half : 0, count = half ? nodes->count - h->half : h->half;
-        size_t n = stair_means_select_table[isa](
-            count, room->exponent + from, top - (h->random ? tuning.random_negligible : tuning.negligible),
-            room->list);
+        size_t n =
+            stair_means_select_table[isa](count, room->exponent + from, top - negligible(h), room->list);
         for (size_t k = 0; k < n; k++) room->list[k] += (uint32_t)from;
         stair_means_carry_table[isa](&h->shape, nodes, &label, top, n, room->list, room->carried);
         if (h->random)
@@ -441,7 +517,7 @@ static double add_up(const stair_hidden_means *h, const means_job *job, size_t i
                                            h->table + j * nodes->count, out);
         }
     }
-    return (double)top - log(2 * M_PI * v) + log(0.5);
+    return log_factor_of(h, top);
 }
 
 /* g (PM) and, of rows without overlap, dg (PM, PM) of hidden mean j from its sums; false where there are
@@ -488,30 +564,30 @@ static void add_mean(const means_job *job, size_t i, size_t j, const double *mea
 
 /* The sums of hidden mean j: T(u) is even in every row, so a node with rows turned and the mean as it is are
  * the node as it is and the mean turned. */
-static void read_sums(const stair_hidden_means *h, const means_room *room, int half, size_t j, double *total)
+static void read_sums(const stair_hidden_means *h, const float *sums, int half, size_t j, double *total)
 {
     for (int s = 0; s < h->shape.sums; s++) {
         total[s] = 0;
         for (int flip = 0; flip < h->flips; flip++) {
             size_t at = j + (size_t)flip * h->means, span = at / STAIR_MEANS_SPAN * STAIR_MEANS_SPAN;
-            double sum = (double)room->sums[((size_t)half * h->room + span) * (size_t)h->shape.sums +
-                                            (size_t)s * STAIR_MEANS_SPAN + at % STAIR_MEANS_SPAN];
+            double sum = (double)sums[((size_t)half * h->room + span) * (size_t)h->shape.sums +
+                                      (size_t)s * STAIR_MEANS_SPAN + at % STAIR_MEANS_SPAN];
             total[s] += (flip & h->flipped[s] ? -sum : sum) / h->flips;
         }
     }
 }
 
-static void one_label(const means_job *job, size_t i, means_room *room)
+/* Averages label i over hidden means: mean (dims, room), and what was summed for them. */
+static void finish_label(const means_job *job, size_t i, const double *mean, const float *summed,
+                         double log_factor, means_room *room)
 {
     const stair_hidden_means *h = job->means;
     int sums = h->shape.sums, count = job->outer->count;
-    const double *mean = h->random ? room->mean : h->mean;
-    double total[3][STAIR_MEANS_SUMS];
-    double log_factor = add_up(h, job, i, room), factor = exp(log_factor);
+    double total[3][STAIR_MEANS_SUMS], factor = exp(log_factor);
     job->values->mass[i] = job->values->counts[i] = job->values->bias[i] = 0;
     memset(job->values->features + i * (size_t)count, 0, sizeof(double) * (size_t)count);
     for (size_t j = 0; j < h->means; j++) {
-        for (int half = 0; half < h->halves; half++) read_sums(h, room, half, j, total[1 + half]);
+        for (int half = 0; half < h->halves; half++) read_sums(h, summed, half, j, total[1 + half]);
         if (!h->random) {
             add_mean(job, i, j, mean, h->share[j] * factor, 0, total[1], log_factor, room);
             continue;
@@ -522,6 +598,13 @@ static void one_label(const means_job *job, size_t i, means_room *room)
     }
 }
 
+static void one_label(const means_job *job, size_t i, means_room *room)
+{
+    const stair_hidden_means *h = job->means;
+    double log_factor = add_up(h, job, i, room);
+    finish_label(job, i, h->random ? room->mean : h->mean, room->sums, log_factor, room);
+}
+
 static stair_status label_block(void *user, size_t block, int thread, stair_context *local)
 {
     const means_job *job = user;
@@ -529,6 +612,83 @@ static stair_status label_block(void *user, size_t block, int thread, stair_cont
     for (size_t i = block * tuning.labels; i < (block + 1) * tuning.labels && i < job->n; i++)
         one_label(job, i, &job->room[thread]);
     return STAIR_OK;
+}
+
+/* ---- by a backend ----------------------------------------------------------------------------- */
+
+/* Floats that label k of those asked for has in what is summed. */
+static size_t summed_size(const stair_hidden_means *h)
+{
+    return (size_t)h->halves * h->room * (size_t)h->shape.sums;
+}
+
+static stair_status prepare_block(void *user, size_t block, int thread, stair_context *local)
+{
+    means_job *job = user;
+    const stair_hidden_means *h = job->means;
+    size_t size = (size_t)h->dims * h->room;
+    (void)thread, (void)local;
+    for (size_t k = block * tuning.labels; k < (block + 1) * tuning.labels && k < job->asked_for; k++) {
+        ((stair_means_label *)job->asked.label)[k] = label_of(job, job->first + k);
+        if (h->random)
+            ((int *)job->asked.set)[k] = shift_means(h, job->keys[job->first + k], job->mean + k * size,
+                                                     (float *)job->asked.scaled + k * size,
+                                                     (float *)job->asked.constant + k * h->room);
+    }
+    return STAIR_OK;
+}
+
+static stair_status finish_block(void *user, size_t block, int thread, stair_context *local)
+{
+    const means_job *job = user;
+    const stair_hidden_means *h = job->means;
+    (void)local;
+    for (size_t k = block * tuning.labels; k < (block + 1) * tuning.labels && k < job->asked_for; k++)
+        finish_label(job, job->first + k, h->random ? job->mean + k * (size_t)h->dims * h->room : h->mean,
+                     job->asked.sums + k * summed_size(h), log_factor_of(h, job->asked.top[k]),
+                     &job->room[thread]);
+    return STAIR_OK;
+}
+
+/* All labels, `most` at a time: every rank has all of them, for sums cost next to nothing there. */
+static stair_status ask_backend(stair_context *context, means_job *job, size_t most)
+{
+    const stair_hidden_means *h = job->means;
+    for (job->first = 0; job->first < job->n; job->first += most) {
+        job->asked_for = job->asked.n = job->n - job->first < most ? job->n - job->first : most;
+        size_t blocks = (job->asked_for + tuning.labels - 1) / tuning.labels;
+        STAIR_TRY(stair_parallel(context, blocks, prepare_block, job));
+        STAIR_TRY(h->seam->sums(context, h->kept, &job->asked));
+        STAIR_TRY(stair_parallel(context, blocks, finish_block, job));
+    }
+    return STAIR_OK;
+}
+
+static stair_status by_backend(stair_context *context, means_job *job)
+{
+    const stair_hidden_means *h = job->means;
+    size_t most = tuning.asked_floats / summed_size(h), each = h->random ? h->room : 0,
+           dims = (size_t)h->dims;
+    if (most > job->n) most = job->n;
+    if (most < 1) most = 1;
+    stair_means_label *label = malloc(most * sizeof *label);
+    int *set = malloc(most * sizeof *set);
+    double *mean = job->mean = malloc((most * each * dims + 1) * sizeof *mean);
+    float *floats = malloc(most * (each * (dims + 1) + 1 + summed_size(h)) * sizeof *floats);
+    stair_status status = STAIR_OK;
+    if (label && set && mean && floats) {
+        job->asked = (stair_means_asked){.label = label, .set = set, .scaled = floats};
+        job->asked.constant = floats + most * each * dims;
+        job->asked.top = floats + most * each * (dims + 1);
+        job->asked.sums = job->asked.top + most;
+        status = ask_backend(context, job, most);
+    } else
+        status = stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+    free(label);
+    free(set);
+    free(mean);
+    free(floats);
+    return status;
 }
 
 static void free_rooms(int width, means_room *room)
@@ -591,7 +751,8 @@ stair_status stair_hidden_means_evaluate(stair_context *context, const stair_hid
                              {values->counts, l * one, n * one},
                              {values->bias, l * one, n * one},
                              {values->features, l * numbers, n * numbers}};
-    stair_status status = stair_parallel_shared(context, blocks, label_block, &job, arrays, 4);
+    stair_status status = means->kept ? by_backend(context, &job)
+                                      : stair_parallel_shared(context, blocks, label_block, &job, arrays, 4);
     free_rooms(width, job.room);
     return status;
 }

@@ -28,7 +28,10 @@
 #include "average/hidden_means.h"
 #include "model/last_row.h"
 #include "average/node_set.h"
+#include "core/ranks.h"
 #include "core/rng.h"
+
+#define READ_NODES 128 /* whose posteriors are one piece of work */
 
 static const struct {
     double mean_step;      /* of t, per fineness */
@@ -46,6 +49,7 @@ static const struct {
     double cut;            /* nodes below this times the error of the fineness do not count */
     double turn;           /* of the grid, so that no node has two tokens tied */
     int seeds;             /* labels from which a grid is visited */
+    double filled;         /* share of the threads that grids side by side have to keep at work */
     double hidden_row; /* seconds of a usual core that a label takes for each hidden row with random nodes */
 } tuning = {.mean_step = 0.33,
             .label_step = 1.7,
@@ -61,7 +65,8 @@ static const struct {
             .cut = 1e-5,
             .hidden_row = 12e-6,
             .turn = 0.3,
-            .seeds = 7};
+            .seeds = 7,
+            .filled = 0.75};
 
 typedef struct {
     const stair_model *model;
@@ -88,8 +93,10 @@ typedef struct {
     double *z, *labels, *omega, *memory; /* a generation of nodes */
     uint64_t *keys;
     stair_denoised moments;
-    stair_mean_values values;                       /* of each node, in units of weight(u0) */
-    double *features, *row, mass, correction, size; /* sums of one grid */
+    stair_mean_values values;            /* of each node, in units of weight(u0) */
+    size_t asked;                        /* nodes of the generation */
+    double *row, mass, correction, size; /* sums of one grid */
+    size_t calls;                        /* its labels */
 } grid_job;
 
 /* ---- where it fits ---------------------------------------------------------------------------- */
@@ -206,13 +213,13 @@ static stair_status add_node(stair_context *context, grid_job *job, int mean, in
 }
 
 /* The last row at the anchor for the label of the open fibre; its weight there is returned. */
-static double at_anchor(const grid_job *job, double *w)
+static double at_anchor(const grid_job *job, const stair_fibre *fibre, double *w)
 {
     double u[STAIR_LAST_ROOM], z[STAIR_LAST_ROOM], weight[STAIR_BLOCK];
-    for (int k = 0; k < job->fibre.dim; k++)
+    for (int k = 0; k < fibre->dim; k++)
         for (int i = 0; i < STAIR_BLOCK; i++) u[k * STAIR_BLOCK + i] = job->anchor[k];
-    stair_fibre_map(&job->fibre, 0, 1, u, z, weight);
-    for (int t = 0; t < 2; t++) w[t] = z[(size_t)(job->fibre.dim + t) * STAIR_BLOCK];
+    stair_fibre_map(fibre, 0, 1, u, z, weight);
+    for (int t = 0; t < 2; t++) w[t] = z[(size_t)(fibre->dim + t) * STAIR_BLOCK];
     return weight[0];
 }
 
@@ -231,7 +238,7 @@ static stair_status seed_nodes(stair_context *context, grid_job *job)
             z[hidden] = mean[hidden] + 0.5 * sqrt(job->v);
             z[hidden + 1] = mean[hidden + 1] - 0.4 * sqrt(job->v);
             if (open_at(&local, job->model, z, &job->fibre) != STAIR_OK) continue;
-            at_anchor(job, w);
+            at_anchor(job, &job->fibre, w);
             double a = w[0] * cos(job->turn) + w[1] * sin(job->turn),
                    b = w[1] * cos(job->turn) - w[0] * sin(job->turn);
             STAIR_TRY(add_node(context, job, (int)n, (int)lrint(a / job->step[n] - job->label_offset),
@@ -282,8 +289,8 @@ static double strength(const grid_job *job, const double *dg)
     return sum;
 }
 
-/* The values of node i from its posterior; `scale` is weight(u0; y). */
-static void read_posterior(grid_job *job, size_t i, double scale)
+/* The values of node i from its posterior; `scale` is weight(u0; y); features (count): room. */
+static void read_posterior(const grid_job *job, size_t i, double scale, double *features)
 {
     size_t pm = (size_t)(job->p * job->m), parts = (size_t)job->denoiser.parts;
     int count = job->out->count;
@@ -299,17 +306,35 @@ static void read_posterior(grid_job *job, size_t i, double scale)
         job->values.bias[i] += (share - (part == 0)) * weight;
         job->values.mass[i] += share * mass;
         stair_average_features(job->out, &job->rest, job->m, job->moments.logz[at], job->moments.g + at * pm,
-                               dg, job->features);
-        for (int k = 0; k < count && share != 0; k++) total[k] += share * mass * job->features[k];
+                               dg, features);
+        for (int k = 0; k < count && share != 0; k++) total[k] += share * mass * features[k];
     }
+}
+
+static stair_status read_block(void *user, size_t block, int thread, stair_context *local)
+{
+    const grid_job *job = user;
+    size_t k = (size_t)job->model->info.label_size, end = (block + 1) * READ_NODES;
+    const double nothing[STAIR_MAX_CELLS] = {0};
+    double w[2], *features = malloc(sizeof(double) * (size_t)job->out->count);
+    stair_fibre fibre;
+    (void)thread;
+    if (!features) return stair_fail(local, STAIR_NO_MEMORY, "out of memory");
+    stair_status status = stair_fibre_create(local, job->model, &fibre);
+    for (size_t i = block * READ_NODES; i < end && i < job->asked && status == STAIR_OK; i++)
+        if (stair_fibre_open(local, job->labels + i * k, nothing, &fibre) == STAIR_OK)
+            read_posterior(job, i, at_anchor(job, &fibre, w), features);
+        else /* beyond what labels carry */
+            job->values.counts[i] = job->values.mass[i] = 0;
+    if (status == STAIR_OK) stair_fibre_destroy(&fibre);
+    free(features);
+    return status;
 }
 
 /* Nodes from `first` on with the hidden rows at the anchor, one posterior for each. */
 static stair_status ask_denoiser(stair_context *context, grid_job *job, size_t first, size_t n)
 {
-    size_t pm = (size_t)(job->p * job->m), hidden = pm - 2, k = (size_t)job->model->info.label_size;
-    const double nothing[STAIR_MAX_CELLS] = {0};
-    double w[2];
+    size_t pm = (size_t)(job->p * job->m), hidden = pm - 2;
     for (size_t i = 0; i < n; i++) {
         const stair_node *node = &job->nodes.list[first + i];
         memcpy(job->z + i * pm, job->anchor, hidden * sizeof(double));
@@ -319,13 +344,8 @@ static stair_status ask_denoiser(stair_context *context, grid_job *job, size_t f
     STAIR_TRY(stair_model_forward(context, job->model, n, job->z, job->labels));
     STAIR_TRY(stair_denoiser_evaluate(context, &job->denoiser, first, n, job->labels, job->omega, NULL,
                                       &job->moments));
-    for (size_t i = 0; i < n; i++) {
-        if (stair_fibre_open(context, job->labels + i * k, nothing, &job->fibre) == STAIR_OK)
-            read_posterior(job, i, at_anchor(job, w));
-        else /* beyond what labels carry */
-            job->values.counts[i] = job->values.mass[i] = 0;
-    }
-    return STAIR_OK;
+    job->asked = n;
+    return stair_parallel(context, (n + READ_NODES - 1) / READ_NODES, read_block, job);
 }
 
 /* The same with all hidden means at once.  A key is the node's own, whatever others there are. */
@@ -380,7 +400,7 @@ static stair_status integrate(stair_context *context, grid_job *job)
     }
     if (!(job->mass > 0)) return stair_fail(context, STAIR_NOT_CONVERGED, "the grid of labels found no mass");
     for (int k = 0; k < job->out->count; k++) job->row[k] /= job->mass;
-    job->out->calls += job->nodes.count;
+    job->calls = job->nodes.count;
     return STAIR_OK;
 }
 
@@ -395,7 +415,7 @@ static stair_status renew_posteriors(stair_context *context, grid_job *job, int 
                                          fewer > tuning.least_nodes ? fewer : tuning.least_nodes,
                                          effort->seed, r, &job->hidden);
     }
-    if (r && !stair_denoiser_is_random(&job->denoiser)) return STAIR_OK;
+    if (job->denoiser.state && !stair_denoiser_is_random(&job->denoiser)) return STAIR_OK;
     stair_denoiser_effort how = {.fineness = fmin(tuning.most_fineness, job->fineness),
                                  .nodes = effort->nodes,
                                  .seed = effort->seed + 1000 * (uint64_t)r,
@@ -420,7 +440,8 @@ static stair_status replicate(stair_context *context, grid_job *job, int r)
     stair_status status = integrate(context, job);
     free(job->mean);
     job->mean = NULL;
-    job->out->bias += job->correction / job->size;
+    if (status == STAIR_OK && job->hidden && job->structure->many_hidden)
+        context->work += tuning.hidden_row * (job->p - 1) * (double)job->calls;
     return status;
 }
 
@@ -431,6 +452,87 @@ static int replicates_of(const grid_job *job, bool random)
     return wanted < job->effort->replicates ? wanted : job->effort->replicates;
 }
 
+/* What a grid has of its own. */
+static void close_grid(grid_job *job)
+{
+    stair_denoiser_destroy(&job->denoiser);
+    stair_hidden_means_destroy(&job->hidden);
+    stair_fibre_destroy(&job->fibre);
+    stair_node_set_free(&job->nodes);
+    free(job->memory);
+    free(job->keys);
+}
+
+/* Adds the grid of replicate r to what is averaged. */
+static void add_grid(stair_average *out, int r, size_t calls, double bias)
+{
+    const double *row = out->sample + r * out->count;
+    out->calls += calls;
+    out->bias += bias;
+    for (int k = 0; k < out->count; k++) out->mean[k] += row[k] / out->replicates;
+}
+
+typedef struct {
+    const grid_job *grid; /* what all have in common */
+    int first;
+    size_t calls[STAIR_MOST_REPLICATES];
+    double bias[STAIR_MOST_REPLICATES], work[STAIR_MOST_REPLICATES];
+} side_job;
+
+static stair_status one_grid(void *user, size_t number, int thread, stair_context *local)
+{
+    side_job *side = user;
+    int r = side->first + (int)number;
+    double before = local->work;
+    grid_job *job = malloc(sizeof *job);
+    (void)thread;
+    if (!job) return stair_fail(local, STAIR_NO_MEMORY, "out of memory");
+    *job = *side->grid;
+    stair_status status = stair_fibre_create(local, job->model, &job->fibre);
+    if (status == STAIR_OK) status = replicate(local, job, r);
+    side->calls[r] = job->calls;
+    side->bias[r] = job->correction / job->size;
+    side->work[r] = local->work - before;
+    close_grid(job);
+    free(job);
+    return status;
+}
+
+/* Grids from `first` on, each by one thread: generations of a grid are short, and threads would wait for each
+ * other at the end of every one. */
+static stair_status side_by_side(stair_context *context, const grid_job *job, int first)
+{
+    grid_job *common = malloc(sizeof *common);
+    side_job *side = calloc(1, sizeof *side);
+    stair_status status = common && side ? STAIR_OK : stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+    if (status == STAIR_OK) {
+        *common = *job;
+        common->fibre = (stair_fibre){0};
+        common->denoiser = (stair_denoiser){0};
+        common->hidden = NULL;
+        common->nodes = (stair_node_set){0};
+        common->memory = NULL;
+        common->keys = NULL;
+        common->capacity = 0;
+        *side = (side_job){.grid = common, .first = first};
+        status = stair_parallel(context, (size_t)(job->out->replicates - first), one_grid, side);
+    }
+    for (int r = first; status == STAIR_OK && r < job->out->replicates; r++) {
+        context->work += side->work[r];
+        add_grid(job->out, r, side->calls[r], side->bias[r]);
+    }
+    free(common);
+    free(side);
+    return status;
+}
+
+/* Whether grids keep most threads at work. */
+static bool fills_threads(const stair_context *context, int grids)
+{
+    int threads = context->threads, rounds = (grids + threads - 1) / threads;
+    return threads > 1 && !stair_ranks_many(context) && grids >= tuning.filled * rounds * threads;
+}
+
 static stair_status run(stair_context *context, grid_job *job)
 {
     stair_average *out = job->out;
@@ -438,15 +540,17 @@ static stair_status run(stair_context *context, grid_job *job)
     stair_average_begin(out, replicates_of(job, random), random);
     memset(out->mean, 0, sizeof(double) * (size_t)out->count);
     for (int r = 0; r < out->replicates; r++) {
+        bool known = r || !isfinite(context->most_work); /* what a grid costs, or it does not matter */
+        if (random && known && fills_threads(context, out->replicates - r)) {
+            STAIR_TRY(side_by_side(context, job, r));
+            break;
+        }
         double before = context->work;
-        size_t labels = out->calls;
         STAIR_TRY(replicate(context, job, r));
-        if (job->hidden && random)
-            context->work += tuning.hidden_row * (job->p - 1) * (double)(out->calls - labels);
         if (!r && random)
             STAIR_TRY(stair_context_afford(context, (context->work - before) * (out->replicates - 1),
                                            "an average over a grid of labels"));
-        for (int k = 0; k < out->count; k++) out->mean[k] += job->row[k] / out->replicates;
+        add_grid(out, r, job->calls, job->correction / job->size);
     }
     out->bias = stair_bias_left(out->bias / out->replicates);
     out->logz_bias = out->bias; /* Z is wrong by as much, relatively */
@@ -479,17 +583,9 @@ static stair_status evaluate(stair_context *context, const stair_structure *stru
     job->cut = tuning.cut * pow(10, -4 * effort->fineness * effort->fineness);
     stair_last_row_anchor(p - 1, m, job->anchor);
     stair_subspace_set(structure, q, basis, average->kernel, &job->rest);
-    job->features = malloc(sizeof(double) * (size_t)average->count);
-    stair_status status = job->features ? stair_fibre_create(context, model, &job->fibre)
-                                        : stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+    stair_status status = stair_fibre_create(context, model, &job->fibre);
     if (status == STAIR_OK) status = run(context, job);
-    stair_denoiser_destroy(&job->denoiser);
-    stair_hidden_means_destroy(&job->hidden);
-    stair_fibre_destroy(&job->fibre);
-    stair_node_set_free(&job->nodes);
-    free(job->memory);
-    free(job->keys);
-    free(job->features);
+    close_grid(job);
     free(job);
     return status;
 }

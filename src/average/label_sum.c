@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "channel/rules.h"
 #include "core/matrix.h"
 #include "core/qmc.h"
 #include "core/rng.h"
@@ -27,6 +28,8 @@ static const struct {
     int most_on_grid;   /* coordinates of xi on grids */
     double none;        /* eigenvalues of Q below this times the largest are zero */
     size_t most_points; /* of xi in all */
+    double rare;        /* log of a probability that is not told from none, */
+    double whole;       /* and what all may be short of one */
 } tuning = {.trials = 16384,
             .same = 1e-9,
             .step = 0.3,
@@ -34,7 +37,9 @@ static const struct {
             .radius = 6.5,
             .most_on_grid = 2,
             .none = 1e-12,
-            .most_points = 1 << 18};
+            .most_points = 1 << 18,
+            .rare = -25,
+            .whole = 1e-9};
 
 typedef struct {
     const stair_model *model;
@@ -233,6 +238,35 @@ static stair_status evaluate_all(stair_context *context, const label_job *job,
     return STAIR_OK;
 }
 
+/* The same where sums over boxes tell: of labels that are hardly ever seen these know nothing but that, and
+ * that is all there is to know.  Prior means whose labels do not add up to one are asked for again. */
+static stair_status evaluate_boxes(stair_context *context, const label_job *job,
+                                   const stair_channel_options *channel, size_t first, size_t n,
+                                   const double *label, const double *omega, stair_channel_result *result)
+{
+    size_t pm = (size_t)job->pm, k = (size_t)job->labels, v = (size_t)job->values;
+    stair_channel_options boxes = *channel;
+    boxes.method = "boxes";
+    if (!stair_boxes_serve(job->model))
+        return evaluate_all(context, job, channel, first, n, label, omega, result);
+    STAIR_TRY(
+        stair_channel_evaluate(context, job->model, &boxes, first, n, label, omega, 1, job->cov, result));
+    for (size_t i = 0; i < n; i += v) {
+        double all = 0;
+        for (size_t j = i; j < i + v; j++) {
+            if (!(result->logz[j] > tuning.rare)) result->logz[j] = -INFINITY;
+            all += exp(result->logz[j]);
+        }
+        if (fabs(all - 1) < tuning.whole) continue;
+        stair_channel_result some = {.logz = result->logz + i,
+                                     .error = result->error + i,
+                                     .g = result->g + i * pm,
+                                     .dg = result->dg + i * pm * pm};
+        STAIR_TRY(evaluate_all(context, job, channel, first + i, v, label + i * k, omega + i * pm, &some));
+    }
+    return STAIR_OK;
+}
+
 #define BATCH 256 /* prior means at a time */
 
 static stair_status run(stair_context *context, label_job *job, const stair_average_effort *effort,
@@ -256,7 +290,7 @@ static stair_status run(stair_context *context, label_job *job, const stair_aver
                 memcpy(omega + (i * v + j) * pm, omega + i * v * pm, pm * sizeof(double));
             memcpy(label + i * v * k, job->label, v * k * sizeof(double));
         }
-        status = evaluate_all(context, job, &effort->channel, first * v, n * v, label, omega, &result);
+        status = evaluate_boxes(context, job, &effort->channel, first * v, n * v, label, omega, &result);
         for (size_t i = 0; i < n && status == STAIR_OK; i++) {
             double *row = out->sample + set->row[first + i] * out->count;
             double all = add_labels(job, rest, &result, i, set->weight[first + i], false, out, features, row);

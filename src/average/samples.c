@@ -12,15 +12,12 @@
  * Nuyens, SIAM J. Sci. Comput. 28 (2006) for the lattice; controls.c.
  *
  * Sums run in sample order inside a block and in block order: the result does not depend on threads. */
-#include "average/average.h"
-
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "average/controls.h"
-#include "posterior/denoiser.h"
+#include "average/sample_features.h"
 #include "model/linear.h"
 #include "core/matrix.h"
 #include "core/ranks.h"
@@ -28,16 +25,15 @@
 #include "core/reduce.h"
 #include "core/rng.h"
 
-#define BATCH         2048 /* samples whose posteriors are kept at a time */
-#define RICH          5    /* further controls of a row */
-#define MOST_FEATURES 1024 /* targets, controls and their sizes of one sample */
-#define EXPECT_BLOCKS 64   /* pieces of the lattice that averages what a linear label tells */
-#define BLOCK         64   /* samples of one piece of work */
-#define PILOT         16   /* samples that show what all of them will cost */
+#define BATCH         2048 /* samples whose posteriors are kept at a time, or so many times more: */
+#define BATCHES       8    /* as long as they take */
+#define BATCH_BYTES   (32 << 20)
+#define EXPECT_BLOCKS 64 /* pieces of the lattice that averages what a linear label tells */
+#define BLOCK         64 /* samples of one piece of work */
+#define PILOT         16 /* samples that show what all of them will cost */
 
 static const struct {
     double whole;       /* fineness of hidden nodes, relative: both halves together have twice the nodes */
-    int most_full;      /* rows for which controls take every pair */
     int enough;         /* samples for each further control of a row */
     double most_moved;  /* errors of a plain average by which controls may move it */
     size_t fewer_nodes; /* hidden nodes of a sample, relative to those that a grid of labels shares, */
@@ -45,13 +41,13 @@ static const struct {
     size_t fewer;       /* samples for each point of the lattice that averages what a linear label tells, */
     int most_wide;      /* numbers of Z that are drawn as much wider as was asked for */
     int most_linear;    /* numbers of Z for which it is worth it: each is a forward pass of every sample */
-    int more;           /* or points for each sample, where a posterior takes as much longer */
+    int more;           /* or points for each sample, where a posterior takes as much longer, */
+    int kept;           /* or so many, where a backend sums posteriors: these points are the processor's */
     double points_at_once; /* times more samples, at most, where an error was missed */
     double rate;           /* errors fall like samples^-rate */
     int tries;             /* to move tokens apart that tie, */
     double aside;          /* by so much */
 } tuning = {.whole = 0.52,
-            .most_full = 6,
             .enough = 100,
             .most_moved = 4.0,
             .fewer_nodes = 4,
@@ -60,44 +56,13 @@ static const struct {
             .most_wide = 12,
             .most_linear = 12,
             .more = 16,
+            .kept = 1,
             .points_at_once = 16.0,
             .rate = 0.6,
             .tries = 3,
             .aside = 1e-7};
 
-typedef struct {
-    const stair_model *model;
-    const stair_structure *structure;
-    const stair_average_effort *effort;
-    stair_average *out;
-    int p, m;
-    bool rich; /* controls beyond the sums over tokens of g g^T + dg */
-    bool linear_too;
-    bool even;                                                            /* Z and -Z give the same numbers */
-    double root_q[STAIR_SQUARE], root_v[STAIR_SQUARE], cov[STAIR_SQUARE]; /* sqrt(Q), sqrt(V + prenoise), V */
-    bool flat[STAIR_MAX_INDICES];                                         /* rows of sqrt(Q) that are zero */
-    stair_subspace rest;
-    stair_denoiser denoiser, ignorant;   /* the second: nothing known, for effort->relative */
-    double *nothing, unit[STAIR_SQUARE]; /* its omega (batch, P, M) and covariance: zeros and the identity */
-    double root[STAIR_SQUARE], inverse[STAIR_SQUARE]; /* (V + prenoise)^1/2 and ^-1/2 */
-    double expected[STAIR_MAX_INDICES];               /* of `told`, this replicate's estimate */
-    double shift[2 * STAIR_MAX_CELLS + STAIR_MAX_LABEL];
-    int replicate;
-    double widening;
-    size_t first;
-    size_t batch;                            /* samples of the batch */
-    double *labels, *omega, *drawn, *weight; /* one batch; drawn (P, M): Z of each sample */
-    double *told;                            /* (batch, P): by a linear label at omega */
-    stair_denoised moments, before;          /* by either denoiser */
-    double *features; /* (batch, width): targets, controls, sizes of controls, `plain` of the whole */
-    double *sums;     /* (replicates, targets + controls) */
-    int width,
-        plain; /* plain: f_ii, trace of the operator and log Z without the correction for random nodes, */
-    double *whole, *corrected; /* (plain): their sums, and those with it */
-    stair_controls controls;
-} sample_job;
-
-static void prepare(sample_job *job, const double *q)
+static void prepare(stair_sample_job *job, const double *q)
 {
     int p = job->p;
     for (int i = 0; i < p * p; i++) {
@@ -132,7 +97,7 @@ static double wide(double u, double s, double *log_weight)
 }
 
 /* out (P): what a linear label at z tells of each row. */
-static void tell(const sample_job *job, const stair_linear *linear, const double *z, double *out)
+static void tell(const stair_sample_job *job, const stair_linear *linear, const double *z, double *out)
 {
     double f[STAIR_SQUARE] = {0};
     stair_linear_add(linear, job->root, job->inverse, z, f);
@@ -141,8 +106,8 @@ static void tell(const sample_job *job, const stair_linear *linear, const double
 
 /* Labels of two tokens closer than rounding are none the model could give: they are moved apart, by far less
  * than anything depends on. */
-static void make_label(const sample_job *job, stair_context *local, stair_fibre *fibre, const double *omega,
-                       double *z, double *label)
+static void make_label(const stair_sample_job *job, stair_context *local, stair_fibre *fibre,
+                       const double *omega, double *z, double *label)
 {
     int size = job->p * job->m;
     job->model->ops->forward(job->model, z, NULL, label);
@@ -154,8 +119,8 @@ static void make_label(const sample_job *job, stair_context *local, stair_fibre 
     }
 }
 
-static void draw(const sample_job *job, stair_context *local, stair_fibre *fibre, const stair_linear *linear,
-                 size_t i)
+static void draw(const stair_sample_job *job, stair_context *local, stair_fibre *fibre,
+                 const stair_linear *linear, size_t i)
 {
     int p = job->p, m = job->m, k_label = job->model->info.label_size, at = 0;
     double u[2 * STAIR_MAX_CELLS + STAIR_MAX_LABEL], xi[STAIR_MAX_CELLS], normal[STAIR_MAX_CELLS],
@@ -191,7 +156,7 @@ static void draw(const sample_job *job, stair_context *local, stair_fibre *fibre
 
 static stair_status draw_block(void *user, size_t block, int thread, stair_context *local)
 {
-    const sample_job *job = user;
+    const stair_sample_job *job = user;
     stair_fibre fibre;
     stair_linear linear = {0};
     (void)thread;
@@ -204,143 +169,20 @@ static stair_status draw_block(void *user, size_t block, int thread, stair_conte
     return status;
 }
 
-/* Token sums that given omega are zero on average, RICH for each row: omega.g, the other entries of g g^T +
- * dg, and both with powers of omega.  size: of the terms that cancel, and what the error of a posterior is
- * relative to, norm: of all of g, and of g g^T and dg. */
-static void rich_controls(const sample_job *job, const double *omega, const double *g, const double *dg,
-                          const double norm[2], double *out, double *size)
-{
-    int m = job->m, pm = job->p * m;
-    for (int i = 0; i < job->p; i++, out += RICH, size += RICH) {
-        const double *w = omega + i * m, *h = g + i * m;
-        double along = 0, diagonal = 0, all = 0, quadratic = 0, square = 0;
-        for (int a = 0; a < m; a++) {
-            along += w[a] * h[a];
-            square += w[a] * w[a];
-            for (int b = 0; b < m; b++) {
-                double identity = h[a] * h[b] + dg[(i * m + a) * pm + i * m + b];
-                all += identity;
-                quadratic += w[a] * w[b] * identity;
-                if (a == b) diagonal += identity;
-            }
-        }
-        out[0] = along;
-        out[1] = along * square;
-        out[2] = all;
-        out[3] = quadratic;
-        out[4] = diagonal * square;
-        size[0] = sqrt(square) * norm[0];
-        size[1] = size[0] * square;
-        size[2] = norm[1];
-        size[3] = size[4] = norm[1] * square;
-    }
-}
-
-static int pairs_of(const sample_job *job)
-{
-    return job->p <= tuning.most_full ? job->p * (job->p + 1) / 2 : job->p;
-}
-
-static int count_controls(const sample_job *job)
-{
-    return pairs_of(job) + (job->rich ? RICH * job->p : 0) + (job->linear_too ? job->p : 0) + 1;
-}
-
-/* Targets, controls and their sizes, of one estimate; g g^T + dg for every pair of rows, or for the diagonal
- * alone. */
-static void part_features(const sample_job *job, const double *omega, double logz, const double *g,
-                          const double *dg, double *f)
-{
-    int p = job->p, m = job->m, pm = p * m;
-    double *control = f + job->out->count, *size = control + job->controls.controls;
-    double norm[2] = {0};
-    for (int k = 0; k < pm; k++) norm[0] += g[k] * g[k];
-    for (int k = 0; k < pm * pm; k++) norm[1] += dg[k] * dg[k];
-    norm[1] = norm[0] + sqrt(norm[1]);
-    norm[0] = sqrt(norm[0]);
-    stair_average_features(job->out, &job->rest, m, logz, g, dg, f);
-    for (int i = 0; i < p; i++)
-        for (int j = p <= tuning.most_full ? 0 : i; j <= i; j++) {
-            double slope = 0;
-            for (int t = 0; t < m; t++) slope += dg[(i * m + t) * pm + j * m + t];
-            *control++ = f[stair_packed(i, j)] + slope;
-            *size++ = norm[1];
-        }
-    if (job->rich) rich_controls(job, omega, g, dg, norm, control, size);
-}
-
-/* f_ii, the trace of the operator and log Z among targets f, which the noise of random nodes makes larger. */
-static void pick_plain(const sample_job *job, const double *f, double *out)
-{
-    int p = job->p, half = p * (p + 1) / 2;
-    for (int r = 0; r < p; r++) out[r] = f[stair_packed(r, r)];
-    out[p] = stair_average_operator_trace(job->out, f + half + 1);
-    out[p + 1] = f[half];
-}
-
-/* Takes log Z of the same label when nothing is known out of that of sample n. */
-static void make_relative(const sample_job *job, size_t n, double *feature)
-{
-    int half = job->p * (job->p + 1) / 2;
-    double *whole = feature + job->width - 1;
-    for (int k = 0; k < job->ignorant.parts; k++) {
-        double logz = job->before.logz[stair_denoised_at(&job->ignorant, &job->before, n, k)];
-        feature[half] -= job->weight[n] * stair_denoiser_share(&job->ignorant, k) * logz;
-        if (k == 0) *whole -= logz;
-    }
-}
-
-/* What a linear label tells, less its mean.  Of a row that it tells nothing of only the rounding of the
- * others is left: the size is that of all rows together, in units of this one's variance. */
-static void linear_controls(const sample_job *job, const double *told, double weight, double *out,
-                            double *size)
-{
-    double all = 0;
-    for (int i = 0; i < job->p; i++)
-        all += fabs(told[i]) * (job->cov[i * (job->p + 1)] + job->model->info.prenoise);
-    for (int i = 0; i < job->p; i++) {
-        out[i] = weight * (told[i] - job->expected[i]);
-        size[i] = weight * all / (job->cov[i * (job->p + 1)] + job->model->info.prenoise);
-    }
-}
-
-static void sample_features(const sample_job *job, size_t n, double *feature)
-{
-    int p = job->p, pm = p * job->m, parts = job->denoiser.parts, controls = job->controls.controls;
-    int all = job->out->count + controls, last = all - 1 - (job->linear_too ? p : 0), sized = last + controls;
-    double part[MOST_FEATURES], weight = job->weight[n];
-    memset(feature, 0, sizeof(double) * (size_t)job->width);
-    for (int k = 0; k < parts; k++) {
-        size_t at = stair_denoised_at(&job->denoiser, &job->moments, n, k);
-        double share = stair_denoiser_share(&job->denoiser, k) * weight;
-        if (share == 0) continue;
-        part_features(job, job->omega + n * (size_t)pm, job->moments.logz[at],
-                      job->moments.g + at * (size_t)pm, job->moments.dg + at * (size_t)(pm * pm), part);
-        for (int c = 0; c < last; c++) feature[c] += share * part[c];
-        for (int c = all; c < sized && k == 0; c++) feature[c] = weight * part[c];
-        if (k == 0) pick_plain(job, part, feature + all + controls);
-    }
-    if (job->effort->relative) make_relative(job, n, feature);
-    if (job->linear_too)
-        linear_controls(job, job->told + n * (size_t)p, weight, feature + last, feature + sized);
-    feature[all - 1] = weight - 1;
-    feature[all + controls - 1] = 1;
-}
-
 static stair_status feature_block(void *user, size_t block, int thread, stair_context *local)
 {
-    const sample_job *job = user;
+    const stair_sample_job *job = user;
     (void)thread, (void)local;
     for (size_t n = block * BLOCK; n < (block + 1) * BLOCK && n < job->batch; n++)
-        sample_features(job, n, job->features + n * (size_t)job->width);
+        stair_sample_features(job, n, job->features + n * (size_t)job->width);
     return STAIR_OK;
 }
 
-static void compare_parts(sample_job *job, size_t i, const double *feature)
+static void compare_parts(stair_sample_job *job, size_t i, const double *feature)
 {
     const double *whole = feature + job->width - job->plain;
     double corrected[STAIR_MAX_INDICES + 2];
-    pick_plain(job, feature, corrected);
+    stair_sample_plain(job, feature, corrected);
     for (int k = 0; k < job->plain; k++) {
         job->whole[k] += job->weight[i] * whole[k];
         job->corrected[k] += corrected[k];
@@ -348,7 +190,7 @@ static void compare_parts(sample_job *job, size_t i, const double *feature)
 }
 
 /* Relative, of the row or operator that suffers most. */
-static double bias_left(const sample_job *job)
+static double bias_left(const stair_sample_job *job)
 {
     double most = 0;
     for (int k = 0; k <= job->p; k++)
@@ -357,7 +199,7 @@ static double bias_left(const sample_job *job)
     return stair_bias_left(most);
 }
 
-static stair_status draw_all(stair_context *context, sample_job *job, size_t blocks)
+static stair_status draw_all(stair_context *context, stair_sample_job *job, size_t blocks)
 {
     size_t one = sizeof(double), pm = (size_t)(job->p * job->m) * one, p = (size_t)job->p * one,
            k = (size_t)job->model->info.label_size * one, n = job->batch;
@@ -369,14 +211,14 @@ static stair_status draw_all(stair_context *context, sample_job *job, size_t blo
     return stair_parallel_shared(context, blocks, draw_block, job, arrays, 5);
 }
 
-static stair_status find_features(stair_context *context, sample_job *job, size_t blocks)
+static stair_status find_features(stair_context *context, stair_sample_job *job, size_t blocks)
 {
     size_t each = (size_t)job->width * sizeof(double);
     stair_filled features = {job->features, BLOCK * each, job->batch * each};
     return stair_parallel_shared(context, blocks, feature_block, job, &features, 1);
 }
 
-static stair_status run_batch(stair_context *context, sample_job *job)
+static stair_status run_batch(stair_context *context, stair_sample_job *job)
 {
     size_t n = job->batch, blocks = (n + BLOCK - 1) / BLOCK;
     int all = job->controls.targets + job->controls.controls;
@@ -393,17 +235,16 @@ static stair_status run_batch(stair_context *context, sample_job *job)
     for (size_t i = 0; i < n; i++) {
         const double *feature = job->features + i * (size_t)job->width;
         for (int k = 0; k < all; k++) sum[k] += feature[k];
-        stair_controls_add(&job->controls, job->replicate, feature);
         job->out->inner += fmin(1, job->moments.error[i]) * job->weight[i];
         compare_parts(job, i, feature);
     }
     job->out->calls += n;
-    return STAIR_OK;
+    return stair_controls_add(context, &job->controls, job->replicate, n, (size_t)job->width, job->features);
 }
 
 /* Controls that move an average by more than its noise without them are not of mean zero, whatever they
  * should be: then target t goes without. */
-static void keep_or_drop(sample_job *job, int t)
+static void keep_or_drop(stair_sample_job *job, int t)
 {
     stair_average *out = job->out;
     int all = job->controls.targets + job->controls.controls;
@@ -416,17 +257,14 @@ static void keep_or_drop(sample_job *job, int t)
     for (int r = 0; r < out->replicates; r++) out->sample[r * out->count + t] = plain[r];
 }
 
-static void finish(sample_job *job)
+static stair_status finish(stair_context *context, stair_sample_job *job)
 {
     stair_average *out = job->out;
     int all = job->controls.targets + job->controls.controls;
     double samples = (double)job->effort->points * out->replicates;
     job->controls.noise = out->inner /= samples;
-    for (int r = 0; r < out->replicates; r++) {
-        double *sum = job->sums + (size_t)r * (size_t)all;
-        for (int k = 0; k < all; k++) sum[k] /= (double)job->effort->points;
-        stair_controls_apply(&job->controls, r, sum, out->sample + (size_t)r * (size_t)out->count);
-    }
+    for (int k = 0; k < out->replicates * all; k++) job->sums[k] /= (double)job->effort->points;
+    STAIR_TRY(stair_controls_apply(context, &job->controls, job->sums, (size_t)out->count, out->sample));
     for (int k = 0; k < out->count; k++) {
         keep_or_drop(job, k);
         out->mean[k] = 0;
@@ -435,10 +273,11 @@ static void finish(sample_job *job)
     }
     out->bias = bias_left(job);
     out->logz_bias = stair_bias_left((job->corrected[job->p + 1] - job->whole[job->p + 1]) / samples);
+    return STAIR_OK;
 }
 
 /* Moments of n samples from `at` on; returns what is behind them. */
-static double *place_moments(const sample_job *job, size_t n, double *at, stair_denoised *moments)
+static double *place_moments(const stair_sample_job *job, size_t n, double *at, stair_denoised *moments)
 {
     size_t pm = (size_t)(job->p * job->m), parts = STAIR_PARTS_OF_RULE;
     moments->anchors = at;
@@ -449,15 +288,17 @@ static double *place_moments(const sample_job *job, size_t n, double *at, stair_
     return moments->dg + n * parts * pm * pm;
 }
 
-static stair_status allocate(stair_context *context, sample_job *job, double **memory)
+static stair_status allocate(stair_context *context, stair_sample_job *job, double **memory)
 {
-    size_t n = job->effort->points < BATCH ? job->effort->points : BATCH, p = (size_t)job->p,
-           pm = p * (size_t)job->m;
+    size_t p = (size_t)job->p, pm = p * (size_t)job->m;
     size_t all = (size_t)(job->controls.targets + job->controls.controls),
            k = (size_t)job->model->info.label_size;
     size_t parts = STAIR_PARTS_OF_RULE, width = (size_t)job->width;
     size_t moments = 1 + (size_t)job->m + parts * (1 + pm + pm * pm), twice = job->effort->relative ? 1 : 0;
     size_t batch = k + 1 + 2 * pm + p + moments + twice * (moments + pm) + width;
+    for (job->most = BATCHES * BATCH; job->most > BATCH && job->most * batch * sizeof(double) > BATCH_BYTES;)
+        job->most -= BATCH;
+    size_t n = job->effort->points < job->most ? job->effort->points : job->most;
     double *at = *memory =
         calloc(n * batch + all * (size_t)job->out->replicates + 2 * (size_t)job->plain, sizeof(double));
     if (!at) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
@@ -478,7 +319,7 @@ static stair_status allocate(stair_context *context, sample_job *job, double **m
 }
 
 /* Random hidden nodes are new for each replicate, so that their error shows in the spread. */
-static stair_status renew_denoiser(stair_context *context, sample_job *job)
+static stair_status renew_denoiser(stair_context *context, stair_sample_job *job)
 {
     const stair_average_effort *effort = job->effort;
     if (job->replicate && !stair_denoiser_is_random(&job->denoiser)) return STAIR_OK;
@@ -496,16 +337,16 @@ static stair_status renew_denoiser(stair_context *context, sample_job *job)
     return STAIR_OK;
 }
 
-static size_t told_points(const sample_job *job)
+static size_t told_points(const stair_sample_job *job)
 {
-    return job->structure->many_hidden ? tuning.more * job->effort->points
-                                       : job->effort->points / tuning.fewer;
+    if (!job->structure->many_hidden) return job->effort->points / tuning.fewer;
+    return (size_t)(stair_denoiser_is_kept(&job->denoiser) ? tuning.kept : tuning.more) * job->effort->points;
 }
 
 /* sum (P): what block b of the lattice adds to what a linear label tells on average. */
 static stair_status expect_block(void *user, size_t block, int thread, stair_context *local, double *sum)
 {
-    const sample_job *job = user;
+    const stair_sample_job *job = user;
     int p = job->p, m = job->m, pm = p * m;
     double u[STAIR_MAX_CELLS], omega[STAIR_MAX_CELLS], told[STAIR_MAX_INDICES];
     size_t points = told_points(job), share = points / EXPECT_BLOCKS;
@@ -529,7 +370,7 @@ static stair_status expect_block(void *user, size_t block, int thread, stair_con
 }
 
 /* By replicate, so that its error is part of the spread. */
-static stair_status expect(stair_context *context, sample_job *job)
+static stair_status expect(stair_context *context, stair_sample_job *job)
 {
     stair_sum sum = {.parts = EXPECT_BLOCKS, .size = (size_t)job->p};
     if (!job->linear_too) return STAIR_OK;
@@ -539,7 +380,7 @@ static stair_status expect(stair_context *context, sample_job *job)
 }
 
 /* Refuses, by the first few posteriors, what would take too long: one, then more. */
-static stair_status foresee(stair_context *context, sample_job *job)
+static stair_status foresee(stair_context *context, stair_sample_job *job)
 {
     double all = (double)job->effort->points * job->out->replicates;
     char what[80];
@@ -556,7 +397,7 @@ static stair_status foresee(stair_context *context, sample_job *job)
     return STAIR_OK;
 }
 
-static stair_status run_all(stair_context *context, sample_job *job)
+static stair_status run_all(stair_context *context, stair_sample_job *job)
 {
     const stair_average_effort *effort = job->effort;
     int dims = 2 * job->p * job->m + job->model->info.label_size;
@@ -565,28 +406,28 @@ static stair_status run_all(stair_context *context, sample_job *job)
         STAIR_TRY(expect(context, job));
         stair_rng_uniforms(effort->seed, STAIR_RNG_SHIFT, (uint64_t)job->replicate, dims, job->shift);
         if (!job->replicate) STAIR_TRY(foresee(context, job));
-        for (job->first = 0; job->first < effort->points; job->first += BATCH) {
-            job->batch = effort->points - job->first < BATCH ? effort->points - job->first : BATCH;
+        for (job->first = 0; job->first < effort->points; job->first += job->most) {
+            job->batch = effort->points - job->first < job->most ? effort->points - job->first : job->most;
             STAIR_TRY(run_batch(context, job));
         }
     }
-    finish(job);
-    return STAIR_OK;
+    return finish(context, job);
 }
 
 /* Which controls: the more there are the more samples their coefficients take. */
-static stair_status choose_controls(stair_context *context, sample_job *job)
+static stair_status choose_controls(stair_context *context, stair_sample_job *job)
 {
     const stair_model_info *info = &job->model->info;
     double samples = (double)job->effort->points * job->effort->replicates;
-    job->rich = samples >= tuning.enough * RICH * job->p &&
-                2 * (pairs_of(job) + (RICH + 2) * job->p) + job->out->count < MOST_FEATURES;
+    job->rich = samples >= tuning.enough * STAIR_SAMPLE_RICH * job->p &&
+                2 * (stair_sample_pairs(job) + (STAIR_SAMPLE_RICH + 2) * job->p) + job->out->count <
+                    STAIR_SAMPLE_MOST;
     job->linear_too = job->rich && !info->output_noisy &&
                       job->effort->points >= tuning.fewer * EXPECT_BLOCKS && job->structure->rank >= 0 &&
                       job->p * job->m <= tuning.most_linear;
     job->plain = job->p + 2;
-    job->width = job->out->count + 2 * count_controls(job) + job->plain;
-    return stair_controls_create(context, job->out->count, count_controls(job), job->out->replicates,
+    job->width = job->out->count + 2 * stair_sample_controls(job) + job->plain;
+    return stair_controls_create(context, job->out->count, stair_sample_controls(job), job->out->replicates,
                                  &job->controls);
 }
 
@@ -595,16 +436,16 @@ static stair_status evaluate(stair_context *context, const stair_structure *stru
                              stair_average *average)
 {
     const stair_model *model = structure->model;
-    sample_job *job = calloc(1, sizeof *job);
+    stair_sample_job *job = calloc(1, sizeof *job);
     double *memory = NULL;
     if (!job) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
-    *job = (sample_job){.model = model,
-                        .structure = structure,
-                        .effort = effort,
-                        .out = average,
-                        .p = model->info.indices,
-                        .m = model->info.tokens,
-                        .even = structure->even && !model->info.output_noisy};
+    *job = (stair_sample_job){.model = model,
+                              .structure = structure,
+                              .effort = effort,
+                              .out = average,
+                              .p = model->info.indices,
+                              .m = model->info.tokens,
+                              .even = structure->even && !model->info.output_noisy};
     job->widening = narrower(job->p * job->m, effort->widening);
     stair_average_begin(average, effort->replicates, true);
     stair_subspace_set(structure, q, basis, average->kernel, &job->rest);

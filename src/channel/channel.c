@@ -2,6 +2,7 @@
  *
  *   no fibre       closed: a formula of the model
  *   dim = 0        exact
+ *   few boxes      boxes: a program that sees cuts of up to three numbers alone
  *   a program      lines: no fibre is needed; with noise on y up to two cells, or where labels are discrete
  *   head and tail  layered; where that does not converge, as below
  *   dim 1 to 4     lattice; where that does not converge, nested (dim 2) or sampling
@@ -31,8 +32,8 @@ static const struct {
 
 /* All rules, cheapest first. */
 static const stair_channel_rule *const rules[] = {
-    &stair_rule_closed, &stair_rule_exact, &stair_rule_lines,    &stair_rule_layered,  &stair_rule_lattice,
-    &stair_rule_nested, &stair_rule_plane, &stair_rule_marginal, &stair_rule_sampling,
+    &stair_rule_closed,  &stair_rule_exact,  &stair_rule_boxes, &stair_rule_lines,    &stair_rule_layered,
+    &stair_rule_lattice, &stair_rule_nested, &stair_rule_plane, &stair_rule_marginal, &stair_rule_sampling,
 };
 enum { RULES = sizeof rules / sizeof *rules };
 
@@ -88,6 +89,7 @@ void stair_worker_destroy(stair_worker *w)
     stair_marginal_destroy(&w->marginal);
     stair_plane_destroy(w->plane);
     stair_lines_destroy(&w->lines);
+    stair_boxes_destroy(w->boxes);
     free(w->panels);
     free(w->memory);
     memset(w, 0, sizeof *w);

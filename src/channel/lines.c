@@ -113,6 +113,62 @@ static bool covers(stair_lines *s)
     return false;
 }
 
+/* The coordinates of a plan: x = inverse (Z - omega) of its cells. */
+typedef struct {
+    int n, cell[STAIR_FORMULA_CELLS];
+    double inverse[STAIR_FORMULA_CELLS * STAIR_FORMULA_CELLS];
+} frame;
+
+static frame frame_of(const stair_lines *s)
+{
+    frame f = {.n = s->n};
+    memcpy(f.cell, s->cell, sizeof f.cell);
+    memcpy(f.inverse, s->inverse, sizeof f.inverse);
+    return f;
+}
+
+/* Sums in the coordinates of the plan that s has now to those of another. */
+static void change_frame(const stair_lines *s, const frame *to, stair_leaf_sums *sums)
+{
+    enum { MOST = STAIR_FORMULA_CELLS };
+    int n = s->n;
+    double t[MOST * MOST] = {0}, half[MOST * MOST] = {0}, first[MOST] = {0};
+    for (int a = 0; a < n; a++) /* t = inverse of the one, times lower of the other */
+        for (int b = 0; b < n; b++)
+            for (int k = 0; k < n; k++)
+                for (int l = b; l < n; l++)
+                    if (s->cell[l] == to->cell[k])
+                        t[a * n + b] += to->inverse[a * n + k] * s->lower[l * n + b];
+    for (int a = 0; a < n; a++)
+        for (int b = 0; b < n; b++) {
+            first[a] += t[a * n + b] * sums->first[b];
+            for (int k = 0; k < n; k++)
+                half[a * n + k] += t[a * n + b] * sums->second[b >= k ? b * n + k : k * n + b];
+        }
+    memcpy(sums->first, first, sizeof(double) * (size_t)n);
+    memset(sums->second, 0, sizeof(double) * (size_t)(n * n));
+    for (int a = 0; a < n; a++)
+        for (int b = 0; b <= a; b++)
+            for (int k = 0; k < n; k++) sums->second[a * n + b] += half[a * n + k] * t[b * n + k];
+}
+
+/* The levels of one plan, as far out as it takes; what was open before is in s->open. */
+static void run_plan(stair_lines *s, int fine)
+{
+    double open = s->open;
+    s->fine = fine;
+    s->radius = tuning.radius;
+    do {
+        stair_leaf_clear(&s->sums);
+        s->open = open;
+        stair_lines_run(s);
+        if (!(s->sums.mass > 0) && s->outers && s->radius < tuning.most_radius) {
+            s->radius = tuning.most_radius; /* far out in the tails */
+            stair_lines_run(s);
+        }
+    } while (s->outers && s->sums.mass > 0 && !covers(s));
+}
+
 /* All copies at one fineness. */
 static stair_status nested(stair_worker *w, stair_lines *s, int fine, stair_posterior *out)
 {
@@ -120,21 +176,24 @@ static stair_status nested(stair_worker *w, stair_lines *s, int fine, stair_post
     clear(f, out);
     s->open = 0;
     for (int t = 0; t < s->formula->copies; t++) {
-        double open = s->open; /* of the copies before */
+        s->still = 0;
         STAIR_TRY(stair_lines_plan(w->context, s, t, w->label, f->mean, f->variance));
-        s->fine = fine;
-        s->radius = tuning.radius;
-        do {
-            s->singular = s->full = false;
-            stair_leaf_clear(&s->sums);
-            s->open = open;
-            stair_lines_run(s);
-            if (!(s->sums.mass > 0) && s->outers && s->radius < tuning.most_radius) {
-                s->radius = tuning.most_radius; /* far out in the tails */
-                stair_lines_run(s);
-            }
-            if (!(s->sums.mass > 0) || (s->singular && !s->sums.atoms)) return refuse(w, s);
-        } while (s->outers && !covers(s));
+        s->singular = s->full = false;
+        run_plan(s, fine);
+        if (stair_lines_other(s)) {
+            frame first = frame_of(s);
+            stair_leaf_sums all = s->sums;
+            do {
+                STAIR_TRY(stair_lines_plan(w->context, s, t, w->label, f->mean, f->variance));
+                run_plan(s, fine);
+                change_frame(s, &first, &s->sums);
+                stair_leaf_merge(s->n, &all, &s->sums);
+            } while (stair_lines_other(s));
+            s->still = 0;
+            STAIR_TRY(stair_lines_plan(w->context, s, t, w->label, f->mean, f->variance));
+            s->sums = all;
+        }
+        if (!(s->sums.mass > 0) || (s->singular && !s->sums.atoms)) return refuse(w, s);
         finish(s, t, &s->sums, f->size, out);
     }
     return STAIR_OK;
@@ -196,9 +255,22 @@ static stair_status by_shifts(stair_worker *w, stair_lines *s, const stair_chann
     clear(f, &w->half[0]);
     clear(f, &w->half[1]);
     for (int t = 0; t < s->formula->copies; t++) {
+        s->still = 0;
         STAIR_TRY(stair_lines_plan(w->context, s, t, w->label, f->mean, f->variance));
         s->singular = s->full = false;
         add_points(w, s, options->seed, t, count, sums);
+        frame first = frame_of(s);
+        while (stair_lines_other(s)) {
+            stair_leaf_sums more[STAIR_LINES_SHIFTS];
+            STAIR_TRY(stair_lines_plan(w->context, s, t, w->label, f->mean, f->variance));
+            add_points(w, s, options->seed, t, count, more);
+            for (int r = 0; r < STAIR_LINES_SHIFTS; r++) {
+                change_frame(s, &first, &more[r]);
+                stair_leaf_merge(s->n, &sums[r], &more[r]);
+            }
+        }
+        s->still = 0;
+        STAIR_TRY(stair_lines_plan(w->context, s, t, w->label, f->mean, f->variance));
         stair_leaf_clear(&all);
         for (int r = 0; r < STAIR_LINES_SHIFTS; r++) stair_leaf_merge(s->n, &all, &sums[r]);
         if (!(all.mass > 0)) return refuse(w, s);
@@ -248,6 +320,7 @@ static stair_status integrate(stair_worker *w, const stair_channel_options *opti
     if (!w->lines) STAIR_TRY(stair_lines_create(w->context, w->f.fibre.model, &w->lines));
     stair_lines *s = w->lines;
     s->visited = 0;
+    s->still = 0;
     STAIR_TRY(stair_lines_plan(w->context, s, 0, w->label, w->f.mean, w->f.variance));
     stair_status status = (s->outers < 3 ? by_passes : by_lattices)(w, s, options, out, error);
     w->f.visited += s->visited;

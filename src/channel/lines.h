@@ -12,6 +12,10 @@
  *   pieces  the last cell, where all outputs only jump along it: intervals with their Gaussian moments
  *   noisy   the last cell, with noise on y: its likelihood, by adaptive panels
  *
+ * One output that does not change along the cell it is solved for, in places, but does along another, as
+ * max(z1, z2), has a part of its level set parallel to those lines.  It is then solved for the other cell,
+ * too, and of that counts what does not change along the first (`still`), and so on.
+ *
  * MATH: Z_out = int prod_k dx_k N(x_k) delta(y - f) becomes a sum over leaves, each with a weight, a mean of
  * x and a variance of the coordinates that were integrated in closed form. */
 #ifndef STAIR_CHANNEL_LINES_H
@@ -20,9 +24,10 @@
 #include "channel/rules.h"
 #include "model/formula.h"
 
-#define STAIR_LINES_CUTS   48 /* of one cell */
-#define STAIR_LINES_PANEL  16 /* nodes of a panel of the noisy level */
-#define STAIR_LINES_SHIFTS 8  /* of the lattice, where three or more levels are outer ones */
+#define STAIR_LINES_CUTS   48  /* of one cell */
+#define STAIR_LINES_PANEL  16  /* nodes of a panel of the noisy level */
+#define STAIR_LINES_TRIALS 256 /* random Z that slopes are looked at */
+#define STAIR_LINES_SHIFTS 8   /* of the lattice, where three or more levels are outer ones */
 
 typedef enum {
     STAIR_LEVEL_BOX,
@@ -54,13 +59,19 @@ typedef struct stair_lines {
     int cuts[STAIR_FORMULA_CELLS];
     double cut[STAIR_FORMULA_CELLS][STAIR_LINES_CUTS];
     bool boxed[STAIR_FORMULA_CELLS];
-    double steep[STAIR_MOST_OUTPUTS][STAIR_FORMULA_CELLS]; /* mean of log |df_k/dz_c| at random Z */
-    stair_panel panel, rule[3]; /* of the noisy level, and of outer ones by fineness */
+    double steep[STAIR_MOST_OUTPUTS][STAIR_FORMULA_CELLS];    /* mean of log |df_k/dz_c| at random Z */
+    uint32_t factor[STAIR_MOST_OUTPUTS][STAIR_FORMULA_CELLS]; /* bit c: df_k/dz_d vanishes where z_c does, as
+                                                                 of products */
+    uint32_t
+        level[STAIR_LINES_TRIALS]; /* bit c: at that random Z the first output does not change along cell c */
+    stair_panel panel, rule[3];    /* of the noisy level, and of outer ones by fineness */
     /* of one sample */
     int n, cell[STAIR_FORMULA_CELLS]; /* level to cell */
     stair_level_kind kind[STAIR_FORMULA_CELLS];
     int output[STAIR_FORMULA_CELLS]; /* of a solve level */
     int outers;
+    uint32_t still; /* cells along which the output must not change: others have seen to where it does */
+    uint32_t poles; /* bit c: 1/|f'| is singular where z_c = 0 */
     double mean[STAIR_FORMULA_CELLS], lower[STAIR_FORMULA_CELLS * STAIR_FORMULA_CELLS],
         inverse[STAIR_FORMULA_CELLS * STAIR_FORMULA_CELLS];
     const double *label;
@@ -86,10 +97,14 @@ typedef struct stair_lines {
 stair_status stair_lines_create(stair_context *context, const stair_model *model, stair_lines **lines);
 void stair_lines_destroy(stair_lines **lines);
 
-/* Chooses the levels for means and covariance of copy t of the formula; not OK: its labels cannot be solved
- * one coordinate at a time. */
+/* Chooses the levels for means and covariance of copy t of the formula, for what does not change along the
+ * cells s->still; not OK: its labels cannot be solved one coordinate at a time. */
 stair_status stair_lines_plan(stair_context *context, stair_lines *s, int t, const double *label,
                               const double *omega, const double *variance);
+
+/* After a plan: whether labels have parts that do not change along the cell that was solved for, nor those of
+ * s->still; then it is added to these. */
+bool stair_lines_other(stair_lines *s);
 
 /* Runs all levels once and adds to s->sums. */
 void stair_lines_run(stair_lines *s);

@@ -9,8 +9,9 @@
 static const struct {
     double wide; /* roots are looked for up to here, or so many standard deviations from their mean */
     double deviations;
-    double same; /* relative difference of labels of a flat output that are the same */
-} tuning = {.wide = 32, .deviations = 16, .same = 1e-9};
+    double same;  /* relative difference of labels of a flat output that are the same */
+    double least; /* slope that counts as zero */
+} tuning = {.wide = 32, .deviations = 16, .same = 1e-9, .least = 1e-12};
 
 void stair_leaf_clear(stair_leaf_sums *sums)
 {
@@ -84,8 +85,22 @@ double stair_lines_judge(const stair_lines *s)
     return sum;
 }
 
+/* Cells of a mask along which output k changes at s->z. */
+static uint32_t changes(const stair_lines *s, int k, uint32_t cells)
+{
+    const stair_program *p = &s->formula->program;
+    double value[STAIR_MOST_NODES], slope[STAIR_FORMULA_CELLS], cotangent[STAIR_MOST_OUTPUTS] = {0};
+    cotangent[k] = 1;
+    stair_program_values(p, s->z, value);
+    stair_program_gradient(p, value, cotangent, slope);
+    for (int c = 0; c < s->n; c++)
+        if (!(fabs(slope[c]) > tuning.least)) cells &= ~(1u << c);
+    return cells;
+}
+
 static void leaf(stair_lines *s)
 {
+    if (s->still && changes(s, 0, s->still)) return; /* it has been counted */
     double likelihood = stair_lines_judge(s);
     s->visited++;
     if (isinf(likelihood) || isnan(likelihood)) return;
@@ -110,6 +125,12 @@ void stair_lines_node(stair_lines *s, int level, double x, double log_share)
     s->log_weight = before;
 }
 
+/* A point of an interval of a cell. */
+static double inside(double from, double to)
+{
+    return isinf(from) ? (isinf(to) ? 0 : to - 1) : isinf(to) ? from + 1 : 0.5 * (from + to);
+}
+
 /* The interval (from, to) of the cell of this level, in closed form. */
 static void over_interval(stair_lines *s, int level, double mean, double from, double to)
 {
@@ -118,7 +139,7 @@ static void over_interval(stair_lines *s, int level, double mean, double from, d
     if (!(b > a)) return;
     stair_truncated t = stair_normal_between(a, b);
     if (!isfinite(t.logmass)) return;
-    s->z[s->cell[level]] = isinf(from) ? (isinf(to) ? 0 : to - 1) : isinf(to) ? from + 1 : 0.5 * (from + to);
+    s->z[s->cell[level]] = inside(from, to);
     s->x[level] = t.mean;
     s->spread[level] = t.variance;
     s->log_weight += t.logmass;
@@ -176,9 +197,34 @@ static void pieces_level(stair_lines *s, int level)
 {
     double mean = stair_lines_centre(s, level), low, high, end[STAIR_LINE_MOST + 1];
     stair_lines_limits(s, level, mean, &low, &high);
+    bool full = s->full;
     int count = jumps(s, level, low, high, end);
+    if (s->full && !full) { /* too many: those that can be seen are enough */
+        double reach = tuning.deviations * s->lower[level * (s->n + 1)];
+        s->full = false;
+        count = jumps(s, level, mean - reach, mean + reach, end);
+    }
     for (int k = 0; k <= count; k++)
         over_interval(s, level, mean, k ? end[k - 1] : -INFINITY, k < count ? end[k] : INFINITY);
+}
+
+/* Intervals on which the output is the label throughout.  They count if it does not change along any other
+ * cell either: else this is a line that happens to lie in the level set, as z1 < y with z2 = y for max(z1,
+ * z2). */
+static void flat_intervals(stair_lines *s, int level, double mean, double low, double high)
+{
+    const stair_level_set *set = &s->set[level];
+    uint32_t before = 0;
+    for (int k = 0; k <= level; k++) before |= 1u << s->cell[k];
+    for (int k = 0; k < set->intervals && !s->still; k++) { /* of all directions the first finds them */
+        double from = set->from[k] <= low ? -INFINITY : set->from[k],
+               to = set->to[k] >= high ? INFINITY : set->to[k];
+        s->z[s->cell[level]] = inside(from, to);
+        if (changes(s, s->output[level], before)) continue;
+        s->atoms++;
+        over_interval(s, level, mean, from, to);
+        s->atoms--;
+    }
 }
 
 static void solve_level(stair_lines *s, int level)
@@ -191,12 +237,7 @@ static void solve_level(stair_lines *s, int level)
     stair_line_solve(&s->line[level], s->label[s->output[level]], low, high, s->cuts[c], s->cut[c], set);
     s->full |= set->full;
     s->visited += 4;
-    for (int k = 0; k < set->intervals; k++) {
-        s->atoms++;
-        over_interval(s, level, mean, set->from[k] <= low ? -INFINITY : set->from[k],
-                      set->to[k] >= high ? INFINITY : set->to[k]);
-        s->atoms--;
-    }
+    flat_intervals(s, level, mean, low, high);
     for (int k = 0; k < set->points; k++) {
         double x = (set->at[k] - mean) / sd, slope = fabs(set->slope[k]);
         if (!(slope > 0)) { /* of a node of an outer level this is rounding, next to a fold */

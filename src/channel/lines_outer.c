@@ -20,7 +20,8 @@
 
 static const struct {
     double step;        /* of equidistant nodes, in standard deviations, before it is halved */
-    double exponential; /* of double-exponential ones */
+    double exponential; /* of double-exponential ones, */
+    double pole;        /* and of those next to a pole of nested levels */
     double reach;       /* of those: beyond, nodes are nearer to an end than rounding */
     double panel;       /* width of panels */
     double wide;        /* cells are looked at up to here, */
@@ -31,6 +32,7 @@ static const struct {
     int most_splits;    /* and of all panels of a level */
 } tuning = {.step = 0.6,
             .exponential = 0.125,
+            .pole = 0.25,
             .reach = 3.4,
             .panel = 2,
             .wide = 64,
@@ -71,7 +73,7 @@ static void plain_nodes(const stair_lines *s, node_list *list)
 /* x = a + (b - a) / (1 + exp(-pi sinh u)): any power of the distance from an end may stand there. */
 static void end_nodes(const stair_lines *s, double a, double b, node_list *list)
 {
-    double h = ldexp(tuning.exponential, s->fine ? -1 : 0);
+    double h = ldexp(s->outers > 1 && s->poles ? tuning.pole : tuning.exponential, s->fine ? -1 : 0);
     int half = (int)floor(tuning.reach / h);
     for (int k = -half; k <= half; k++) {
         double u = k * h, e = exp(-M_PI * sinh(fabs(u))), near = (b - a) * e / (1 + e);
@@ -305,6 +307,29 @@ static void shrink(const stair_lines *s, int level, double mean, double sd, doub
     }
 }
 
+/* With several outer levels, whether this one has a pole at zero: what is below is like 1/|z| there, or its
+ * logarithm, down to scales that no panel resolves. */
+static bool has_pole(const stair_lines *s, int cell)
+{
+    return s->outers > 1 && s->poles >> cell & 1;
+}
+
+/* Cuts of the cell, and zero where it is a pole: its place among them, or -1. */
+static int all_cuts(const stair_lines *s, int c, int *count, double *cut)
+{
+    int pole = -1;
+    *count = 0;
+    for (int k = 0; k <= s->cuts[c]; k++) {
+        double at = k < s->cuts[c] ? s->cut[c][k] : INFINITY;
+        if (has_pole(s, c) && pole < 0 && at >= 0) {
+            pole = *count;
+            cut[(*count)++] = 0;
+        }
+        if (k < s->cuts[c] && !(pole >= 0 && at == 0)) cut[(*count)++] = at;
+    }
+    return pole;
+}
+
 /* Between the cuts of the cell, and where leaves come or go. */
 static int cut_level(stair_lines *s, int level, panel *list)
 {
@@ -314,13 +339,18 @@ static int cut_level(stair_lines *s, int level, panel *list)
     shrink(s, level, mean, sd, &low, s->radius);
     shrink(s, level, mean, sd, &high, low);
     panel whole = {.b = low, .rough_b = low > -s->radius};
-    for (int k = 0; k <= s->cuts[c]; k++) {
-        double to = k < s->cuts[c] ? fmin(high, (s->cut[c][k] - mean) / sd) : high;
+    double cut[STAIR_LINES_CUTS + 1];
+    int cuts, pole = all_cuts(s, c, &cuts, cut);
+    for (int k = 0; k <= cuts; k++) {
+        double to = k < cuts ? fmin(high, (cut[k] - mean) / sd) : high;
         if (!(to > whole.b)) continue;
-        bool rough = whole.b == low && low > -s->radius;
-        whole = (panel){.a = whole.b, .b = to, .rough_a = rough, .rough_b = to == high && high < s->radius};
+        bool rough = (whole.b == low && low > -s->radius) || (pole >= 0 && k == pole + 1);
+        whole = (panel){.a = whole.b,
+                        .b = to,
+                        .rough_a = rough,
+                        .rough_b = (to == high && high < s->radius) || (pole >= 0 && k == pole && to < high)};
         /* a cell seen through its cuts alone changes nothing between them */
-        int breaks = s->boxed[c] ? 0 : find_breaks(s, level, whole, place);
+        int breaks = s->boxed[c] || pole >= 0 ? 0 : find_breaks(s, level, whole, place);
         if (breaks == MOST_BREAKS) breaks = 0;
         s->folded |= breaks > 0 || whole.rough_a || whole.rough_b;
         panel part = {.b = whole.a, .rough_b = rough};
@@ -351,7 +381,7 @@ void stair_lines_outer(stair_lines *s, int level)
         outer_point(s, level);
         return;
     }
-    if (!s->cuts[s->cell[level]] && s->fine < ADAPTIVE) {
+    if (!s->cuts[s->cell[level]] && !has_pole(s, s->cell[level]) && s->fine < ADAPTIVE) {
         node_list nodes = {.count = 0};
         stair_leaf_sums kept = s->sums;
         plain_nodes(s, &nodes);

@@ -15,12 +15,13 @@
 #include "core/rng.h"
 
 static const struct {
-    int trials;   /* random Z for slopes */
+    int trials;   /* random Z for slopes, */
+    int zeros;    /* and with one of them zero */
     double least; /* |df/dz| that counts as zero there */
     double wide;  /* half the width of the segment that cuts are looked for on */
     int nodes[3]; /* of a panel of an outer level, from coarse to fine */
     double apart; /* correlation below which a box level is not coupled */
-} tuning = {.trials = 64, .least = 1e-12, .wide = 64, .nodes = {5, 7, 8}, .apart = 1e-14};
+} tuning = {.trials = 64, .zeros = 4, .least = 1e-12, .wide = 64, .nodes = {5, 7, 8}, .apart = 1e-14};
 
 static void find_slopes(stair_lines *s)
 {
@@ -40,6 +41,59 @@ static void find_slopes(stair_lines *s)
     }
 }
 
+/* Along which cells the first output does not change, at random Z. */
+static void find_level(stair_lines *s)
+{
+    const stair_program *p = &s->formula->program;
+    double z[STAIR_FORMULA_CELLS], value[STAIR_MOST_NODES], slope[STAIR_FORMULA_CELLS],
+        cotangent[STAIR_MOST_OUTPUTS] = {1};
+    for (int trial = 0; trial < STAIR_LINES_TRIALS; trial++) {
+        stair_rng_normals(7, STAIR_RNG_POINTS, (uint64_t)trial, p->cells, z);
+        stair_program_values(p, z, value);
+        stair_program_gradient(p, value, cotangent, slope);
+        s->level[trial] = 0;
+        for (int c = 0; c < p->cells; c++)
+            if (fabs(slope[c]) <= tuning.least) s->level[trial] |= 1u << c;
+    }
+}
+
+bool stair_lines_other(stair_lines *s)
+{
+    const stair_program *p = &s->formula->program;
+    uint32_t all = (1u << s->n) - 1;
+    if (p->outputs != 1 || s->noise > 0 || s->kind[s->n - 1] != STAIR_LEVEL_SOLVE) return false;
+    uint32_t still = s->still | 1u << s->cell[s->n - 1];
+    for (int trial = 0; trial < STAIR_LINES_TRIALS; trial++)
+        if ((s->level[trial] & still) == still && s->level[trial] != all) {
+            s->still = still;
+            return true;
+        }
+    return false;
+}
+
+/* Where a product has a factor zero it does not change with the others. */
+static void find_factors(stair_lines *s)
+{
+    const stair_program *p = &s->formula->program;
+    double z[STAIR_FORMULA_CELLS], value[STAIR_MOST_NODES], slope[STAIR_FORMULA_CELLS],
+        cotangent[STAIR_MOST_OUTPUTS] = {0};
+    for (int k = 0; k < p->outputs; k++)
+        for (int d = 0; d < p->cells; d++) s->factor[k][d] = (1u << p->cells) - 1;
+    for (int trial = 0; trial < tuning.zeros; trial++)
+        for (int c = 0; c < p->cells; c++) {
+            stair_rng_normals(6, STAIR_RNG_POINTS, (uint64_t)trial, p->cells, z);
+            z[c] = 0;
+            stair_program_values(p, z, value);
+            for (int k = 0; k < p->outputs; k++) {
+                cotangent[k] = 1;
+                stair_program_gradient(p, value, cotangent, slope);
+                cotangent[k] = 0;
+                for (int d = 0; d < p->cells; d++)
+                    if (d == c || !(fabs(slope[d]) <= tuning.least)) s->factor[k][d] &= ~(1u << c);
+            }
+        }
+}
+
 stair_status stair_lines_create(stair_context *context, const stair_model *model, stair_lines **lines)
 {
     stair_lines *s = *lines = calloc(1, sizeof *s);
@@ -55,6 +109,8 @@ stair_status stair_lines_create(stair_context *context, const stair_model *model
         if (s->cuts[c] < 0) s->cuts[c] = 0;
     }
     find_slopes(s);
+    find_factors(s);
+    find_level(s);
     s->panel.count = STAIR_LINES_PANEL;
     stair_gauss_legendre(s->panel.count, s->panel.node, s->panel.weight);
     for (int k = 0; k < 3; k++) {
@@ -95,7 +151,8 @@ static int best_cell(const stair_lines *s, const double *spread, const bool *tak
     const stair_program *p = &s->formula->program;
     int best = -1;
     for (int c = 0; c < s->n; c++) {
-        bool wanted = p->step[p->output[k]].needs >> c & 1 && !taken[c] && !s->boxed[c];
+        bool wanted =
+            p->step[p->output[k]].needs >> c & 1 && !taken[c] && !s->boxed[c] && !(s->still >> c & 1);
         for (int j = 0; j < p->outputs && wanted; j++)
             if (j != k && left[j] && p->step[p->output[j]].needs >> c & 1) wanted = false;
         double here = s->steep[k][c] + spread[c];
@@ -189,6 +246,9 @@ stair_status stair_lines_plan(stair_context *context, stair_lines *s, int t, con
     } else
         STAIR_TRY(place_solved(context, s, spread, &last, taken));
     s->outers = 0;
+    s->poles = 0;
+    for (int a = last + 1; a < n; a++)
+        if (s->kind[a] == STAIR_LEVEL_SOLVE) s->poles |= s->factor[s->output[a]][s->cell[a]];
     for (int pass = 0; pass < 2; pass++) /* coupled cells next to the last, boxes before all */
         for (c = n - 1; c >= 0; c--) {
             bool box = s->boxed[c] && !coupled(n, cov, c);

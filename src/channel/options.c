@@ -18,7 +18,7 @@ static const stair_option channel_options[] = {
      .text = "error at which random rules may stop, where halves are used; 0: precision", .low = 0,
      .high = 1},
     {CHANNEL("method", TEXT, method), .value = "NAME",
-     .text = "rule: auto, closed, exact, lines, layered, lattice, nested, plane or sampling",
+     .text = "auto, closed, exact, boxes, lines, layered, lattice, nested, plane or sampling",
      .choice = method},
     {CHANNEL("max-nodes", INT64, max_nodes), .value = "N",
      .text = "most integrand evaluations for one sample", .low = 256, .high = 1e15},

@@ -19,7 +19,8 @@ enum {
     STAIR_RULE_CLOSED,
     STAIR_RULE_PLANE,
     STAIR_RULE_MARGINAL,
-    STAIR_RULE_LINES
+    STAIR_RULE_LINES,
+    STAIR_RULE_BOXES
 };
 
 /* Scratch of one thread, shared by all rules. */
@@ -32,6 +33,7 @@ typedef struct {
     struct stair_plane *plane;             /* this, */
     struct stair_marginal *marginal;       /* this, */
     struct stair_lines *lines;             /* this, */
+    struct stair_boxes *boxes;             /* this, */
     double *panels;                        /* and this: moments of the panels of nested */
     stair_moments total, extra, part[2];   /* sums */
     stair_posterior first, second, coarse; /* to compare */
@@ -67,15 +69,16 @@ typedef struct stair_channel_rule {
 } stair_channel_rule;
 
 /* In the order in which they are tried:
- * closed: a formula of the model; exact: a finite fibre; lines: a link written as a
- * program, coordinate after coordinate; layered: a lattice in head and tail of a fibre;
- * lattice: 1 to 4 free coordinates, shifted lattices in the frame of the modes; nested: 2 free coordinates,
- * any shape of integrand, adaptive Gauss-Kronrod in each; plane: 2 coordinates that are no rows of Z,
- * equidistant nodes that spread from the modes; marginal: rows that the label is linear in are integrated
- * out, the others sampled; sampling: any number of coordinates, importance sampling on randomly shifted
- * lattices. */
-extern const stair_channel_rule stair_rule_closed, stair_rule_exact, stair_rule_lines, stair_rule_layered,
-    stair_rule_lattice, stair_rule_nested, stair_rule_plane, stair_rule_marginal, stair_rule_sampling;
+ * closed: a formula of the model; exact: a finite fibre; boxes: a link that sees
+ * cuts of up to three numbers alone; lines: a link written as a program, coordinate after coordinate;
+ * layered: a lattice in head and tail of a fibre; lattice: 1 to 4 free coordinates, shifted lattices in the
+ * frame of the modes; nested: 2 free coordinates, any shape of integrand, adaptive Gauss-Kronrod in each;
+ * plane: 2 coordinates that are no rows of Z, equidistant nodes that spread from the modes; marginal: rows
+ * that the label is linear in are integrated out, the others sampled; sampling: any number of coordinates,
+ * importance sampling on randomly shifted lattices. */
+extern const stair_channel_rule stair_rule_closed, stair_rule_exact, stair_rule_boxes, stair_rule_lines,
+    stair_rule_layered, stair_rule_lattice, stair_rule_nested, stair_rule_plane, stair_rule_marginal,
+    stair_rule_sampling;
 
 /* Rule k of the table, or NULL past the end. */
 const stair_channel_rule *stair_channel_rule_at(int k);
@@ -97,6 +100,9 @@ void stair_layered_destroy(struct stair_layered *layered);
 void stair_sampler_destroy(struct stair_sampler *sampler);
 void stair_plane_destroy(struct stair_plane *plane);
 void stair_lines_destroy(struct stair_lines **lines);
+void stair_boxes_destroy(struct stair_boxes *boxes);
+/* Whether the rule `boxes` can be asked for. */
+bool stair_boxes_serve(const stair_model *model);
 
 /* Two free coordinates, as long as V is enough of a frame; false when it is not, and nothing is lost but
  * time. */

@@ -10,17 +10,39 @@
 #include "stair.h"
 
 struct stair_gamp_state;
+struct stair_tiles;
+struct stair_device;       /* one card and what a context has on it: of the backend alone */
+struct stair_resident;     /* X on a card: likewise */
+struct stair_one_row_seam; /* posterior/one_row_seam.h */
+struct stair_means_seam;   /* average/hidden_means_seam.h */
 
 typedef struct stair_backend {
     const char *name;      /* cpu, cuda */
     bool (*present)(void); /* NULL: always there */
+    /* Card `number`, and its end.  NULL: nothing to open. */
+    stair_status (*open)(stair_context *context, int number, struct stair_device **device);
+    void (*close)(struct stair_device *device);
+    const char *(*label)(const struct stair_device *device); /* cuda:0 */
     /* As stair_channel_evaluate, of checked arguments. */
     stair_status (*channel)(stair_context *context, const stair_model *model,
                             const stair_channel_options *options, uint64_t first, size_t n,
                             const double *labels, const double *omega, size_t covs, const double *cov,
                             stair_channel_result *result);
-    /* One iteration's pass over X: gamp/pass.c. */
+    /* X of these samples, given or drawn, where the device has it at hand for P = indices; store: not drawn
+     * again whenever it is needed.  *resident stays NULL where the device leaves it to the processor. */
+    stair_status (*hold)(stair_context *context, const struct stair_tiles *tiles, int indices, bool store,
+                         struct stair_resident **resident);
+    void (*release)(struct stair_resident *resident);
+    /* z (N, P, M) = scale X w^T of what is held, w (P, dim). */
+    stair_status (*project)(stair_context *context, const struct stair_tiles *tiles, double scale,
+                            const double *w, double *z);
+    /* One iteration's pass over X: gamp/pass.c.  Of what is held, g and o may stay on the device: */
     stair_status (*pass)(stair_context *context, struct stair_gamp_state *state);
+    /* this brings them into the arrays of the state.  NULL: they are there. */
+    stair_status (*fetch)(stair_context *context, struct stair_gamp_state *state);
+    /* Sums over hidden nodes, of many samples at once; and of labels, for all hidden means. */
+    const struct stair_one_row_seam *one_row;
+    const struct stair_means_seam *means;
 } stair_backend;
 
 extern const stair_backend stair_backend_cpu;

@@ -7,12 +7,14 @@
 #include <stdlib.h>
 
 #include "core/limits.h"
+#include "core/pool.h"
 #include "core/ranks.h"
 
 stair_status stair_context_create(stair_context **context)
 {
     *context = calloc(1, sizeof **context);
     if (!*context) return STAIR_NO_MEMORY;
+    (*context)->pool = stair_pool_create(); /* it can do without */
     (*context)->most_work = INFINITY;
     (*context)->largest_array = STAIR_LARGEST_ARRAY;
     return stair_context_set_threads(*context, 0);
@@ -20,7 +22,9 @@ stair_status stair_context_create(stair_context **context)
 
 void stair_context_destroy(stair_context **context)
 {
+    if (*context) stair_context_close_device(*context);
     if (*context) stair_ranks_free(*context);
+    if (*context) stair_pool_destroy((*context)->pool);
     free(*context);
     *context = NULL;
 }

@@ -5,12 +5,15 @@
 
 #include "core/backend.h"
 
-struct stair_link;
+struct stair_ranks_link;
+struct stair_pool;
 
 struct stair_context {
     int threads;
-    struct stair_link *link;      /* ranks (core/ranks.h), or NULL */
-    const stair_backend *backend; /* NULL: the processor */
+    struct stair_pool *pool;       /* that wait for work; NULL: they are started when there is some */
+    struct stair_ranks_link *link; /* ranks (core/ranks.h), or NULL */
+    const stair_backend *backend;  /* NULL: the processor */
+    struct stair_device *device;   /* what the backend has opened: copies of a context share it */
     stair_progress *progress;
     void *progress_user;
     double work;      /* done so far, in seconds of one usual core; counted, not timed, so that it is the same
@@ -23,6 +26,9 @@ struct stair_context {
 /* Records a message and returns `status`: `return stair_fail(ctx, STAIR_BAD_INPUT, "...", ...)`. */
 stair_status stair_fail(stair_context *context, stair_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* Gives back what the backend has opened; the processor from here on. */
+void stair_context_close_device(stair_context *context);
 
 /* Reports progress; false when the caller wants to stop. */
 bool stair_context_progress(stair_context *context, double done, double total);

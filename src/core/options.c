@@ -68,10 +68,21 @@ const char *stair_option_choice(const stair_option *option, int number)
     return option->choices ? option->choices[number] : NULL;
 }
 
+/* A choice that ends in :K stands for the same with any number there. */
+static bool is_choice(const char *choice, const char *text)
+{
+    const char *mark = strstr(choice, ":K");
+    if (!mark || mark[2]) return !strcmp(choice, text);
+    size_t length = (size_t)(mark - choice) + 1;
+    if (strncmp(choice, text, length)) return false;
+    size_t digits = strspn(text + length, "0123456789");
+    return digits > 0 && !text[length + digits];
+}
+
 static int choice_number(const stair_option *option, const char *text)
 {
     for (int i = 0; stair_option_choice(option, i); i++)
-        if (!strcmp(stair_option_choice(option, i), text)) return i;
+        if (is_choice(stair_option_choice(option, i), text)) return i;
     return -1;
 }
 

@@ -9,8 +9,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "core/pool.h"
 #include "core/ranks.h"
-#include "core/thread.h"
 
 /* Blocks first .. last-1 that are still to be run. */
 typedef struct {
@@ -99,6 +99,16 @@ int stair_parallel_width(const stair_context *context, size_t blocks)
     return width < 1 ? 1 : (int)width;
 }
 
+/* All workers but the first, on threads of the pool or on new ones; how many: fewer will do. */
+static int start_others(stair_pool *pool, int width, worker *workers, stair_thread *threads)
+{
+    int started = 0;
+    if (pool && width > 1) return stair_pool_start(pool, width - 1, work, workers + 1, sizeof *workers);
+    while (started < width - 1 && stair_thread_start(&threads[started + 1], work, &workers[started + 1]))
+        started++;
+    return started;
+}
+
 static stair_status run_all(stair_context *context, size_t blocks, stair_parallel_body *body, void *user,
                             bool deaf)
 {
@@ -120,16 +130,17 @@ static stair_status run_all(stair_context *context, size_t blocks, stair_paralle
 
     int started = 1;
     for (int t = 0; t < width; t++)
-        workers[t] = (worker){.shared = &shared,
-                              .thread = t,
-                              .failed = SIZE_MAX,
-                              .local = {.threads = 1, .backend = context->backend}};
+        workers[t] =
+            (worker){.shared = &shared,
+                     .thread = t,
+                     .failed = SIZE_MAX,
+                     .local = {.threads = 1, .backend = context->backend, .device = context->device}};
     workers[0].local.progress = context->progress;
     workers[0].local.progress_user = context->progress_user;
-    for (int t = 1; t < width; t++, started++)
-        if (!stair_thread_start(&threads[t], work, &workers[t])) break; /* fewer threads will do */
+    started += start_others(context->pool, width, workers, threads);
     work(&workers[0]);
-    for (int t = 1; t < started; t++) stair_thread_join(&threads[t]);
+    if (context->pool) stair_pool_finish(context->pool, started - 1);
+    for (int t = 1; t < started && !context->pool; t++) stair_thread_join(&threads[t]);
 
     int first = 0;
     for (int t = 1; t < started; t++)
@@ -151,4 +162,23 @@ stair_status stair_parallel(stair_context *context, size_t blocks, stair_paralle
 stair_status stair_parallel_own(stair_context *context, size_t blocks, stair_parallel_body *body, void *user)
 {
     return run_all(context, blocks, body, user, false);
+}
+
+typedef struct {
+    stair_parallel_body *body;
+    void *user;
+    size_t first;
+} range_job;
+
+static stair_status range_block(void *user, size_t block, int thread, stair_context *local)
+{
+    const range_job *range = user;
+    return range->body(range->user, range->first + block, thread, local);
+}
+
+stair_status stair_parallel_range(stair_context *context, size_t first, size_t last,
+                                  stair_parallel_body *body, void *user)
+{
+    range_job range = {body, user, first};
+    return stair_parallel_own(context, last - first, range_block, &range);
 }

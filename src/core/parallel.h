@@ -16,6 +16,15 @@ stair_status stair_parallel(stair_context *context, size_t blocks, stair_paralle
 /* With ranks (core/ranks.h) every rank runs all blocks, and is not stopped on request: that would stop one of
  * them alone.  For blocks that are this rank's own, and after which all ranks hear how it went: */
 stair_status stair_parallel_own(stair_context *context, size_t blocks, stair_parallel_body *body, void *user);
+/* The same for blocks first .. last-1. */
+stair_status stair_parallel_range(stair_context *context, size_t first, size_t last,
+                                  stair_parallel_body *body, void *user);
 int stair_parallel_width(const stair_context *context, size_t blocks);
+
+/* count k / n, without overflow while n <= 2^32: where the k-th of n shares begins */
+static inline size_t stair_share(size_t count, size_t k, size_t n)
+{
+    return count / n * k + count % n * k / n;
+}
 
 #endif

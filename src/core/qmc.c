@@ -34,15 +34,48 @@ void stair_qmc_even_point(int dim, uint64_t n, uint64_t i, const double *shift, 
     stair_qmc_point(dim, 2 * n, i, shift, out);
 }
 
-/* Rational starting value, then a step of Halley's on erfc, which leaves the cube of its error. */
+/* c[0] + c[1] x + ... + c[7] x^7 */
+static double polynomial(const double *c, double x)
+{
+    double sum = c[7];
+    for (int k = 6; k >= 0; k--) sum = sum * x + c[k];
+    return sum;
+}
+
+/* The inverse of the normal distribution function by rational approximations, to the last digits of a double:
+ * Wichura, algorithm AS 241, Applied Statistics 37 (1988) 477. */
 double stair_qmc_normal(double p)
 {
-    double tail = p < 0.5 ? p : 1 - p, t = sqrt(-2 * log(tail));
-    double x =
-        t - (2.515517 + t * (0.802853 + t * 0.010328)) / (1 + t * (1.432788 + t * (0.189269 + t * 0.001308)));
-    double step = (0.5 * erfc(x * M_SQRT1_2) - tail) * sqrt(2 * M_PI) * exp(0.5 * x * x);
-    x += step / (1 - 0.5 * x * step);
-    return p < 0.5 ? -x : x;
+    static const double middle[2][8] = {
+        {3.3871328727963666080e0, 1.3314166789178437745e2, 1.9715909503065514427e3, 1.3731693765509461125e4,
+         4.5921953931549871457e4, 6.7265770927008700853e4, 3.3430575583588128105e4, 2.5090809287301226727e3},
+        {1, 4.2313330701600911252e1, 6.8718700749205790830e2, 5.3941960214247511077e3,
+         2.1213794301586595867e4, 3.9307895800092710610e4, 2.8729085735721942674e4, 5.2264952788528545610e3}};
+    static const double tail[2][8] = {
+        {1.42343711074968357734e0, 4.63033784615654529590e0, 5.76949722146069140550e0,
+         3.64784832476320460504e0, 1.27045825245236838258e0, 2.41780725177450611770e-1,
+         2.27238449892691845833e-2, 7.74545014278341407640e-4},
+        {1, 2.05319162663775882187e0, 1.67638483018380384940e0, 6.89767334985100004550e-1,
+         1.48103976427480074590e-1, 1.51986665636164571966e-2, 5.47593808499534494600e-4,
+         1.05075007164441684324e-9}};
+    static const double far[2][8] = {
+        {6.65790464350110377720e0, 5.46378491116411436990e0, 1.78482653991729133580e0,
+         2.96560571828504891230e-1, 2.65321895265761230930e-2, 1.24266094738807843860e-3,
+         2.71155556874348757815e-5, 2.01033439929228813265e-7},
+        {1, 5.99832206555887937690e-1, 1.36929880922735805310e-1, 1.48753612908506148525e-2,
+         7.86869131145613259100e-4, 1.84631831751005468180e-5, 1.42151175831644588870e-7,
+         2.04426310338993978564e-15}};
+    double q = p - 0.5;
+    if (fabs(q) <= 0.425) {
+        double r = 0.425 * 0.425 - q * q;
+        return q * polynomial(middle[0], r) / polynomial(middle[1], r);
+    }
+    double r = sqrt(-log(q < 0 ? p : 1 - p));
+    bool near = r <= 5;
+    const double(*c)[8] = near ? tail : far;
+    r -= near ? 1.6 : 5;
+    double x = polynomial(c[0], r) / polynomial(c[1], r);
+    return q < 0 ? -x : x;
 }
 
 void stair_qmc_gaussian(int dim, uint64_t n, uint64_t i, const double *shift, double *out)

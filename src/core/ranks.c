@@ -52,10 +52,10 @@ int stair_ranks_threads(const stair_context *context)
 
 void stair_ranks_cut(const stair_context *context, size_t count, size_t *cut)
 {
-    const struct stair_link *link = context->link;
+    const struct stair_ranks_link *link = context->link;
     size_t all = (size_t)link->all_threads, before = 0;
     for (int r = 0; r < link->is.size; r++) {
-        cut[r] = count / all * before + count % all * before / all;
+        cut[r] = stair_share(count, before, all);
         before += (size_t)link->threads[r];
     }
     cut[link->is.size] = count;
@@ -66,17 +66,16 @@ void stair_ranks_mine(const stair_context *context, size_t count, size_t *first,
     *first = 0;
     *last = count;
     if (!stair_ranks_many(context)) return;
-    const struct stair_link *link = context->link;
+    const struct stair_ranks_link *link = context->link;
     size_t all = (size_t)link->all_threads, before = 0, mine = (size_t)link->threads[link->is.rank];
     for (int r = 0; r < link->is.rank; r++) before += (size_t)link->threads[r];
-    *first = count / all * before + count % all * before / all;
-    before += mine;
-    *last = count / all * before + count % all * before / all;
+    *first = stair_share(count, before, all);
+    *last = stair_share(count, before + mine, all);
 }
 
 /* ---- headlines ---------------------------------------------------------------------------------- */
 
-static stair_status lost(stair_context *context, struct stair_link *link)
+static stair_status lost(stair_context *context, struct stair_ranks_link *link)
 {
     link->over = true;
     link->status = STAIR_FAILED;
@@ -84,14 +83,14 @@ static stair_status lost(stair_context *context, struct stair_link *link)
     return stair_fail(context, STAIR_FAILED, "%s", link->message);
 }
 
-static bool tell_all(struct stair_link *link, size_t each, void *all)
+static bool tell_all(struct stair_ranks_link *link, size_t each, void *all)
 {
     for (int r = 0; r < link->is.size; r++) link->bytes[r] = each;
     return link->is.gather(link->is.user, link->bytes, all, -1);
 }
 
 /* The message of rank `from`, for all. */
-static bool pass_message(stair_context *context, struct stair_link *link, int from)
+static bool pass_message(stair_context *context, struct stair_ranks_link *link, int from)
 {
     memset(link->bytes, 0, (size_t)link->is.size * sizeof *link->bytes);
     link->bytes[from] = sizeof link->message;
@@ -102,7 +101,7 @@ static bool pass_message(stair_context *context, struct stair_link *link, int fr
 }
 
 /* What everybody's headlines say together. */
-static int read_headlines(struct stair_link *link, const headline *all)
+static int read_headlines(struct stair_ranks_link *link, const headline *all)
 {
     int first = -1;
     bool same = true;
@@ -130,7 +129,7 @@ static int read_headlines(struct stair_link *link, const headline *all)
 /* Everybody's headline; fills link->status and ->signal, and the message where one is not well. */
 static stair_status meet(stair_context *context, int kind, stair_status status, int signal, uint64_t what)
 {
-    struct stair_link *link = context->link;
+    struct stair_ranks_link *link = context->link;
     if (link->over) /* what was said then goes for all that follows */
         return link->status == STAIR_OK ? status : stair_fail(context, link->status, "%s", link->message);
     if (kind == STEP && status == STAIR_OK && !link->stopping && !stair_context_progress(context, 1, 1))
@@ -185,7 +184,7 @@ stair_status stair_context_set_ranks(stair_context *context, const stair_ranks *
 {
     if (ranks->size < 1 || ranks->rank < 0 || ranks->rank >= ranks->size)
         return stair_fail(context, STAIR_BAD_INPUT, "rank %d of %d", ranks->rank, ranks->size);
-    struct stair_link *link = calloc(1, sizeof *link);
+    struct stair_ranks_link *link = calloc(1, sizeof *link);
     int *threads = calloc((size_t)ranks->size, sizeof *threads);
     size_t *bytes = calloc((size_t)ranks->size, sizeof *bytes);
     if (!link || !threads || !bytes) {
@@ -194,7 +193,7 @@ stair_status stair_context_set_ranks(stair_context *context, const stair_ranks *
         free(bytes);
         return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
     }
-    *link = (struct stair_link){.is = *ranks, .threads = threads, .bytes = bytes};
+    *link = (struct stair_ranks_link){.is = *ranks, .threads = threads, .bytes = bytes};
     stair_ranks_free(context);
     context->link = link;
     return stair_context_set_threads(context, 0);
@@ -236,7 +235,7 @@ stair_status stair_ranks_copy(stair_context *context, stair_status status, void 
 stair_status stair_ranks_total(stair_context *context, double *value)
 {
     if (!stair_ranks_many(context)) return STAIR_OK;
-    struct stair_link *link = context->link;
+    struct stair_ranks_link *link = context->link;
     double *all = calloc((size_t)link->is.size, sizeof *all);
     if (all) all[link->is.rank] = *value;
     stair_status status =
@@ -293,20 +292,8 @@ static stair_status spread(stair_context *context, stair_status status, const si
     return status;
 }
 
-typedef struct {
-    stair_parallel_body *body;
-    void *user;
-    size_t first;
-} shifted;
-
-static stair_status shifted_block(void *user, size_t block, int thread, stair_context *local)
-{
-    const shifted *job = user;
-    return job->body(job->user, job->first + block, thread, local);
-}
-
 /* Where the cost of this kind of blocks is remembered; NULL when there are too many kinds. */
-static stair_block_cost *cost_of(struct stair_link *link, stair_parallel_body *body)
+static stair_block_cost *cost_of(struct stair_ranks_link *link, stair_parallel_body *body)
 {
     for (int k = 0; k < STAIR_BLOCK_KINDS; k++) {
         if (!link->costs[k].body) link->costs[k] = (stair_block_cost){.body = body, .seconds = 1};
@@ -333,8 +320,7 @@ stair_status stair_parallel_shared(stair_context *context, size_t blocks, stair_
     size_t *cut = calloc(2 * (size_t)size + 1, sizeof *cut);
     if (!cut) return stair_ranks_check(context, stair_fail(context, STAIR_NO_MEMORY, "out of memory"));
     stair_ranks_cut(context, blocks, cut);
-    shifted job = {body, user, cut[rank]};
-    stair_status status = stair_parallel_own(context, cut[rank + 1] - cut[rank], shifted_block, &job);
+    stair_status status = stair_parallel_range(context, cut[rank], cut[rank + 1], body, user);
     context->link->spent = stair_process_seconds() - begun;
     status = spread(context, status, cut, cut + size + 1, arrays, count);
     free(cut);

@@ -19,7 +19,7 @@ typedef struct {
 
 enum { STAIR_BLOCK_KINDS = 32 }; /* of work whose cost is remembered; there are about ten */
 
-struct stair_link {
+struct stair_ranks_link {
     stair_ranks is;
     int *threads;    /* (size): of each rank */
     size_t *bytes;   /* (size): room for what each has to tell */

@@ -13,7 +13,7 @@ static const struct {
 } tuning = {.ask = 0.2};
 
 typedef struct {
-    struct stair_link *link;
+    struct stair_ranks_link *link;
     uint64_t section;
     stair_progress *call; /* of the caller */
     void *user;
@@ -36,7 +36,7 @@ static bool listen(void *user, double done, double total)
 typedef struct {
     const stair_points_shared *how;
     void *user;
-    struct stair_link *link;
+    struct stair_ranks_link *link;
     uint64_t section;
     char *mine; /* (points): done by this rank */
 } share_job;

@@ -9,7 +9,7 @@ typedef void *stair_thread_body(void *argument);
 
 #ifdef STAIR_SERIAL
 
-typedef char stair_thread, stair_lock;
+typedef char stair_thread, stair_lock, stair_signal;
 #define STAIR_LOCK_FREE 0 /* what a lock starts as: it is never taken */
 
 static inline bool stair_thread_start(stair_thread *thread, stair_thread_body *body, void *argument)
@@ -37,13 +37,35 @@ static inline void stair_lock_release(stair_lock *lock)
 {
     (void)lock;
 }
+static inline void stair_signal_create(stair_signal *signal)
+{
+    *signal = 0;
+}
+static inline void stair_signal_destroy(stair_signal *signal)
+{
+    (void)signal;
+}
+static inline void stair_signal_wait(stair_signal *signal, stair_lock *lock)
+{
+    (void)signal, (void)lock;
+}
+static inline void stair_signal_all(stair_signal *signal)
+{
+    (void)signal;
+}
+static inline long stair_process(void)
+{
+    return 0;
+}
 
 #else
 
 #include <pthread.h>
+#include <unistd.h>
 
 typedef pthread_t stair_thread;
 typedef pthread_mutex_t stair_lock;
+typedef pthread_cond_t stair_signal;
 #define STAIR_LOCK_FREE PTHREAD_MUTEX_INITIALIZER
 
 /* False when the system has no thread to give. */
@@ -72,5 +94,36 @@ static inline void stair_lock_release(stair_lock *lock)
     pthread_mutex_unlock(lock);
 }
 
+static inline void stair_signal_create(stair_signal *signal)
+{
+    pthread_cond_init(signal, NULL);
+}
+static inline void stair_signal_destroy(stair_signal *signal)
+{
+    pthread_cond_destroy(signal);
+}
+/* With the lock taken, which others have meanwhile. */
+static inline void stair_signal_wait(stair_signal *signal, stair_lock *lock)
+{
+    pthread_cond_wait(signal, lock);
+}
+static inline void stair_signal_all(stair_signal *signal)
+{
+    pthread_cond_broadcast(signal);
+}
+/* A fork has no threads but the one that called it. */
+static inline long stair_process(void)
+{
+    return (long)getpid();
+}
+
 #endif
+
+/* Between two looks at what another thread is about to write. */
+static inline void stair_thread_pause(void)
+{
+#if defined __x86_64__ || defined __i386__
+    __builtin_ia32_pause();
+#endif
+}
 #endif

@@ -23,6 +23,15 @@ static stair_status check_data(stair_context *context, const stair_model *model,
     if (data->dim < 1 || data->dim > STAIR_MOST_DATA_DIM)
         return stair_fail(context, STAIR_BAD_INPUT, "the dimension of x must be between 1 and 2^24, not %d",
                           data->dim);
+    size_t end = 0;
+    for (size_t k = 0; k < data->part_count && data->parts; k++) {
+        if (data->parts[k].end < end)
+            return stair_fail(context, STAIR_BAD_INPUT, "part %zu of X ends before it begins", k);
+        end = data->parts[k].end;
+    }
+    if (data->parts && end != data->samples)
+        return stair_fail(context, STAIR_BAD_INPUT, "the parts of X have %zu samples, not %zu", end,
+                          data->samples);
     return stair_blocks_check(context, model, data->dim);
 }
 
@@ -33,23 +42,30 @@ static stair_tiles tiles_of(const stair_model *model, const stair_gamp_data *dat
                          .tokens = model->info.tokens,
                          .samples = data->samples,
                          .single = data->single,
-                         .x = data->x ? data->x : &nothing};
+                         .x = data->x ? data->x : &nothing,
+                         .parts = data->samples ? data->parts : NULL,
+                         .part_count = data->part_count};
 }
 
 typedef struct {
     const stair_tiles *tiles;
     uint64_t *marks; /* of blocks of X */
+    char *room;      /* (threads, bytes of a tile) */
 } mark_job;
 
 static stair_status mark_block(void *user, size_t block, int thread, stair_context *local)
 {
     const mark_job *job = user;
-    size_t lo, hi,
-        row = (size_t)job->tiles->tokens * (size_t)job->tiles->dim *
-              (job->tiles->single ? sizeof(float) : sizeof(double));
-    (void)thread, (void)local;
+    size_t lo, hi, most = stair_tile_samples(job->tiles), row = stair_tile_bytes(job->tiles) / most;
+    char *room = job->room + (size_t)thread * stair_tile_room(job->tiles);
+    uint64_t mark = 0;
+    (void)local;
     stair_block_range(job->tiles, block, &lo, &hi);
-    job->marks[block] = stair_mark_bytes(0, stair_tile_open(job->tiles, lo, hi - lo, NULL), (hi - lo) * row);
+    for (size_t first = lo; first < hi; first += most) {
+        size_t n = hi - first < most ? hi - first : most;
+        mark = stair_mark_bytes(mark, stair_tile_open(job->tiles, first, n, room), n * row);
+    }
+    job->marks[block] = mark;
     return STAIR_OK;
 }
 
@@ -59,14 +75,16 @@ static stair_status mark_data(stair_context *context, const stair_tiles *tiles, 
                               size_t count, uint64_t *mark)
 {
     size_t blocks = stair_tiles_blocks(tiles);
-    mark_job job = {tiles, malloc(blocks * sizeof *job.marks)};
-    if (!job.marks) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
-    stair_status status = stair_tiles_parallel(context, tiles, mark_block, &job);
+    size_t width = (size_t)stair_parallel_width(context, blocks);
+    mark_job job = {tiles, malloc(blocks * sizeof *job.marks), malloc(width * stair_tile_room(tiles) + 1)};
+    stair_status status = job.marks && job.room ? stair_tiles_parallel(context, tiles, mark_block, &job)
+                                                : stair_fail(context, STAIR_NO_MEMORY, "out of memory");
     if (status == STAIR_OK) status = stair_tiles_gather_blocks(context, tiles, sizeof *job.marks, job.marks);
     if (status == STAIR_OK)
         *mark = stair_mark_bytes(stair_mark_bytes(*mark, labels, count * sizeof(double)), job.marks,
                                  blocks * sizeof *job.marks);
     free(job.marks);
+    free(job.room);
     return status;
 }
 
@@ -90,8 +108,10 @@ stair_status stair_gamp_fit(stair_context *context, const stair_model *model,
     if (options->checkpoint) /* which alone has a use for it */
         status = mark_data(context, &problem.tiles, data->labels,
                            data->samples * (size_t)model->info.label_size, &fingerprint);
+    if (status == STAIR_OK) status = stair_gamp_hold(context, model, options, &problem);
     if (status == STAIR_OK)
         status = stair_gamp_run_one(context, model, options, &problem, 0, 1, fingerprint, run);
+    stair_gamp_let_go(&problem);
     if (status != STAIR_OK) stair_gamp_result_destroy(result);
     return status;
 }

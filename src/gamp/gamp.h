@@ -37,11 +37,12 @@ bool stair_gamp_is_whole(const stair_gamp_options *options);
  * have room for all, which takes no memory where nothing is written. */
 typedef struct {
     stair_tiles tiles;
-    void *stored;         /* X when it is this run's own */
-    double *own_labels;   /* likewise */
-    const double *labels; /* (N, K) */
-    double *teacher;      /* (P, D), or NULL */
-    double *side;         /* S (P, D), or NULL */
+    void *stored;                                     /* X when it is this run's own */
+    double *own_labels;                               /* likewise */
+    const double *labels;                             /* (N, K) */
+    double *teacher;                                  /* (P, D), or NULL */
+    double *side;                                     /* S (P, D), or NULL */
+    void (*release)(struct stair_resident *resident); /* of tiles.resident */
 } stair_gamp_problem;
 
 typedef struct stair_gamp_state {
@@ -78,6 +79,10 @@ stair_status stair_gamp_problem_draw(stair_context *context, const stair_model *
                                      const stair_gamp_options *options, uint64_t seed,
                                      stair_gamp_problem *problem);
 void stair_gamp_problem_destroy(stair_gamp_problem *problem);
+/* Lets the device of the context hold X, where it has one that does and the run is one for it. */
+stair_status stair_gamp_hold(stair_context *context, const stair_model *model,
+                             const stair_gamp_options *options, stair_gamp_problem *problem);
+void stair_gamp_let_go(stair_gamp_problem *problem);
 /* label (K) of Z (P, M); noise (PM + K): standard normals, not looked at where the model has no noise */
 void stair_gamp_label(const stair_model *model, const double *z, const double *noise, double *label);
 
@@ -92,6 +97,9 @@ void stair_gamp_state_start(stair_gamp_state *state, uint64_t seed);
 /* Fills next_g, next_o, b, a and gg from the rest; when it fails the run is where it was. */
 size_t stair_gamp_sum_size(const stair_gamp_state *state); /* doubles that a pass sums over the samples */
 stair_status stair_gamp_pass(stair_context *context, stair_gamp_state *state);
+/* What is left to do once state->b holds the sums of a pass over all samples: (P, D) of X^T g / sqrt(D), (P,
+ * P) of -dg/D, (P, P) of g g^T/D, errors, seconds of pass, drawing and channel. */
+void stair_gamp_take_sums(stair_gamp_state *state);
 /* z (N, P, M) = X w^T / sqrt(D), w (P, dim); of this rank's samples */
 stair_status stair_gamp_project(stair_context *context, const stair_tiles *tiles, const stair_model *model,
                                 const double *w, double *z);

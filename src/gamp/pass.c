@@ -174,8 +174,7 @@ static stair_status pass_block(void *user, size_t block, int thread, stair_conte
     return STAIR_OK;
 }
 
-/* What is left to do once s->b and what is behind it hold the sums over all blocks. */
-static void take_sums(stair_gamp_state *s)
+void stair_gamp_take_sums(stair_gamp_state *s)
 {
     int p = s->p;
     sums all = sums_in(s, s->b);
@@ -205,14 +204,14 @@ static void free_scratch(int width, scratch *room)
 static scratch *make_scratch(int width, const stair_tiles *tiles, int indices)
 {
     size_t cells = (size_t)(indices * tiles->tokens);
-    size_t n = stair_tile_samples(tiles);
+    size_t n = stair_tile_samples(tiles), tile = stair_tile_room(tiles);
     scratch *room = calloc((size_t)width, sizeof *room);
     for (int t = 0; room && t < width; t++) {
-        room[t].tile = tiles->x ? NULL : malloc(stair_tile_bytes(tiles));
+        room[t].tile = tile ? malloc(tile) : NULL;
         size_t part = (size_t)indices * (size_t)tiles->dim * sizeof(double);
         room[t].part = stair_products_memory(part);
         room[t].rows = malloc(n * (2 * cells + cells * cells + 1) * sizeof(double));
-        if (!room[t].rows || !room[t].part || (!tiles->x && !room[t].tile)) {
+        if (!room[t].rows || !room[t].part || (tile && !room[t].tile)) {
             free_scratch(width, room);
             return NULL;
         }
@@ -245,7 +244,7 @@ stair_status stair_gamp_pass(stair_context *context, stair_gamp_state *state)
     stair_status status = job.w && job.room && make_room(state, stair_sum_room(context, &sum))
                               ? stair_sum_blocks(context, &sum, pass_block, &job, state->room, state->b)
                               : stair_fail(context, STAIR_NO_MEMORY, "out of memory");
-    if (status == STAIR_OK) take_sums(state);
+    if (status == STAIR_OK) stair_gamp_take_sums(state);
     free(job.w);
     free_scratch(width, job.room);
     return status;
@@ -280,6 +279,9 @@ static stair_status project_block(void *user, size_t block, int thread, stair_co
 stair_status stair_gamp_project(stair_context *context, const stair_tiles *tiles, const stair_model *model,
                                 const double *w, double *z)
 {
+    if (tiles->resident)
+        return context->backend->project(context, tiles,
+                                         1 / sqrt((double)stair_blocks_dim(model, tiles->dim)), w, z);
     size_t blocks = stair_tiles_blocks(tiles);
     int width = stair_parallel_width(context, blocks), indices = model->info.indices;
     project_job job = {.tiles = tiles,

@@ -86,9 +86,10 @@ static stair_status allocate(stair_context *context, const stair_model *model,
     problem->side = options->side > 0 ? malloc(weights * sizeof(double)) : NULL;
     problem->own_labels =
         t->samples < SIZE_MAX / 16 / k ? malloc((t->samples * k + 1) * sizeof(double)) : NULL;
-    if (!options->regenerate)
+    bool store = !options->regenerate && !t->resident;
+    if (store)
         problem->stored = t->samples < SIZE_MAX / 2 / row ? stair_products_memory((hi - lo) * row) : NULL;
-    if (!options->regenerate && !problem->stored)
+    if (store && !problem->stored)
         return stair_fail(context, STAIR_NO_MEMORY,
                           "no memory for %zu samples of %d tokens in dimension %d; regenerate needs none",
                           t->samples, t->tokens, t->dim);
@@ -96,6 +97,27 @@ static stair_status allocate(stair_context *context, const stair_model *model,
         return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
     problem->labels = problem->own_labels;
     return STAIR_OK;
+}
+
+/* Ranks share X, doubles stay doubles, and the verification variants look at single entries of X. */
+stair_status stair_gamp_hold(stair_context *context, const stair_model *model,
+                             const stair_gamp_options *options, stair_gamp_problem *problem)
+{
+    const stair_backend *backend = context->backend;
+    int variant = stair_gamp_variant_of(options->variant);
+    bool plain =
+        variant == STAIR_GAMP_PLAIN || variant == STAIR_GAMP_NO_ONSAGER || variant == STAIR_GAMP_PRINTED_SIDE;
+    if (!backend || !backend->hold || !plain || stair_ranks_many(context) || !problem->tiles.single)
+        return STAIR_OK;
+    problem->release = backend->release;
+    return backend->hold(context, &problem->tiles, model->info.indices, !options->regenerate,
+                         &problem->tiles.resident);
+}
+
+void stair_gamp_let_go(stair_gamp_problem *problem)
+{
+    if (problem->tiles.resident) problem->release(problem->tiles.resident);
+    problem->tiles.resident = NULL;
 }
 
 stair_status stair_gamp_problem_draw(stair_context *context, const stair_model *model,
@@ -109,6 +131,7 @@ stair_status stair_gamp_problem_draw(stair_context *context, const stair_model *
                                               .single = !options->wide,
                                               .seed = seed}};
     stair_status status = stair_model_has_all_rows(context, model);
+    if (status == STAIR_OK) status = stair_gamp_hold(context, model, options, problem);
     if (status == STAIR_OK) status = allocate(context, model, options, problem);
     if (status == STAIR_OK && problem->stored) {
         status = stair_tiles_draw(context, &problem->tiles, problem->stored);
@@ -128,6 +151,7 @@ stair_status stair_gamp_problem_draw(stair_context *context, const stair_model *
 
 void stair_gamp_problem_destroy(stair_gamp_problem *problem)
 {
+    stair_gamp_let_go(problem);
     free(problem->stored);
     free(problem->own_labels);
     free(problem->teacher);

@@ -154,7 +154,9 @@ static stair_status move_state(one_run *run, stair_state *file, bool put)
 static stair_status save(one_run *run)
 {
     stair_state file = {0};
-    const stair_gamp_state *s = &run->state;
+    stair_gamp_state *s = &run->state;
+    const stair_backend *backend = run->context->backend;
+    if (backend && backend->fetch && run->stop == GOES_ON) STAIR_TRY(backend->fetch(run->context, s));
     size_t cells = (size_t)(s->p * s->m) * sizeof(double);
     double *const arrays[] = {s->g, s->o};
     for (int k = 0; k < 2 && run->stop == GOES_ON; k++)
@@ -264,6 +266,7 @@ stair_status stair_gamp_run_one(stair_context *context, const stair_model *model
     stair_context inner = {.threads = context->threads,
                            .link = context->link,
                            .backend = context->backend,
+                           .device = context->device,
                            .progress = relay_progress,
                            .progress_user = &progress};
     one_run run = {.context = &inner, .out = out, .fingerprint = fingerprint, .saved = stair_seconds()};

@@ -5,6 +5,7 @@
 #include "core/rng.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Measured on a pass over X, docs/gamp.md: tiles of 256 kB lost part of what was fetched ahead to the
  * third-level cache, 4 % at D = 4000; at D = 16384 tiles of 6 or 8 rows were slower than of 4. */
@@ -35,6 +36,11 @@ size_t stair_tile_bytes(const stair_tiles *tiles)
     return stair_tile_samples(tiles) * sample_bytes(tiles);
 }
 
+size_t stair_tile_room(const stair_tiles *tiles)
+{
+    return tiles->x && !tiles->parts ? 0 : stair_tile_bytes(tiles);
+}
+
 stair_sum stair_tiles_sum(const stair_tiles *tiles, size_t size)
 {
     size_t most = tiles->most ? tiles->most : STAIR_GAMP_SAMPLES;
@@ -48,20 +54,14 @@ size_t stair_tiles_blocks(const stair_tiles *tiles)
     return (size_t)STAIR_GAMP_PARTS << stair_tiles_sum(tiles, 0).levels;
 }
 
-/* count k / n, without overflow while n <= 2^32 */
-static size_t share(size_t count, size_t k, size_t n)
-{
-    return count / n * k + count % n * k / n;
-}
-
 void stair_block_range(const stair_tiles *tiles, size_t b, size_t *lo, size_t *hi)
 {
     int levels = stair_tiles_sum(tiles, 0).levels;
     size_t part = b >> levels, leaves = (size_t)1 << levels, leaf = b & (leaves - 1);
-    size_t from = share(tiles->samples, part, STAIR_GAMP_PARTS);
-    size_t count = share(tiles->samples, part + 1, STAIR_GAMP_PARTS) - from;
-    *lo = from + share(count, leaf, leaves);
-    *hi = from + share(count, leaf + 1, leaves);
+    size_t from = stair_share(tiles->samples, part, STAIR_GAMP_PARTS);
+    size_t count = stair_share(tiles->samples, part + 1, STAIR_GAMP_PARTS) - from;
+    *lo = from + stair_share(count, leaf, leaves);
+    *hi = from + stair_share(count, leaf + 1, leaves);
 }
 
 static void draw_samples(const stair_tiles *tiles, size_t first, size_t n, void *out)
@@ -77,10 +77,49 @@ static void draw_samples(const stair_tiles *tiles, size_t first, size_t n, void 
     }
 }
 
+/* The part that sample `first` is in. */
+static size_t find_part(const stair_tiles *tiles, size_t first)
+{
+    size_t lo = 0, hi = tiles->part_count;
+    while (hi - lo > 1) {
+        size_t middle = lo + (hi - lo) / 2;
+        if (tiles->parts[middle - 1].end <= first)
+            lo = middle;
+        else
+            hi = middle;
+    }
+    return lo;
+}
+
+const void *stair_tiles_run(const stair_tiles *tiles, size_t first, size_t n, size_t *here)
+{
+    *here = n;
+    if (!tiles->parts) return (const char *)tiles->x + (first - tiles->held) * sample_bytes(tiles);
+    size_t k = find_part(tiles, first), begin = k ? tiles->parts[k - 1].end : 0,
+           left = tiles->parts[k].end - first;
+    if (left < n) *here = left;
+    return (const char *)tiles->parts[k].x + (first - begin) * sample_bytes(tiles);
+}
+
+/* Samples that lie in several places, brought together. */
+static void copy_runs(const stair_tiles *tiles, size_t first, size_t n, char *to)
+{
+    for (size_t here; n; first += here, n -= here) {
+        const void *x = stair_tiles_run(tiles, first, n, &here);
+        memcpy(to, x, here * sample_bytes(tiles));
+        to += here * sample_bytes(tiles);
+    }
+}
+
 const void *stair_tile_open(const stair_tiles *tiles, size_t first, size_t n, void *room)
 {
-    if (tiles->x) return (const char *)tiles->x + (first - tiles->held) * sample_bytes(tiles);
-    draw_samples(tiles, first, n, room);
+    size_t here;
+    const void *x = tiles->x ? stair_tiles_run(tiles, first, n, &here) : NULL;
+    if (x && here == n) return x;
+    if (x)
+        copy_runs(tiles, first, n, room);
+    else
+        draw_samples(tiles, first, n, room);
     return room;
 }
 
@@ -140,25 +179,12 @@ void stair_tiles_own(const stair_context *context, const stair_tiles *tiles, siz
     *hi = block_start(tiles, last);
 }
 
-typedef struct {
-    stair_parallel_body *body;
-    void *user;
-    size_t first;
-} own_job;
-
-static stair_status own_block(void *user, size_t block, int thread, stair_context *local)
-{
-    const own_job *job = user;
-    return job->body(job->user, job->first + block, thread, local);
-}
-
 stair_status stair_tiles_parallel(stair_context *context, const stair_tiles *tiles, stair_parallel_body *body,
                                   void *user)
 {
     size_t first, last;
     own_blocks(context, tiles, &first, &last);
-    own_job job = {body, user, first};
-    return stair_ranks_check(context, stair_parallel_own(context, last - first, own_block, &job));
+    return stair_ranks_check(context, stair_parallel_range(context, first, last, body, user));
 }
 
 /* What each rank's blocks, or the samples in them, take of an array. */

@@ -9,23 +9,28 @@
 #include "core/products.h"
 #include "core/ranks.h"
 #include "core/reduce.h"
+#include "stair_gamp.h"
 
 /* These fix the order of sums: another value gives other last digits. */
 #define STAIR_GAMP_PARTS   32   /* of the samples, added in order */
 #define STAIR_GAMP_SAMPLES 4096 /* most of a block: a part of more samples is cut into 2^k blocks */
 
-typedef struct {
+typedef struct stair_tiles {
     int dim, tokens;
     size_t samples;
-    bool single;          /* elements are float */
-    const void *x;        /* (N, M, D) from sample `held` on, or NULL: drawn */
-    size_t held;          /* 0, or the first of this rank's samples where it holds no others */
-    uint64_t seed, first; /* drawn: sample i is number first + i */
-    size_t most;          /* samples of a block, 0: STAIR_GAMP_SAMPLES; tests make it small */
+    bool single;                  /* elements are float */
+    const void *x;                /* (N, M, D) from sample `held` on, or NULL: drawn */
+    const stair_gamp_part *parts; /* (part_count) where X is in several places, x is one of them; or NULL */
+    size_t part_count;
+    size_t held;                     /* 0, or the first of this rank's samples where it holds no others */
+    uint64_t seed, first;            /* drawn: sample i is number first + i */
+    size_t most;                     /* samples of a block, 0: STAIR_GAMP_SAMPLES; tests make it small */
+    struct stair_resident *resident; /* the same X on a device (core/backend.h), or NULL */
 } stair_tiles;
 
 size_t stair_tile_samples(const stair_tiles *tiles); /* of one tile */
 size_t stair_tile_bytes(const stair_tiles *tiles);   /* of one tile */
+size_t stair_tile_room(const stair_tiles *tiles);    /* the same, or 0 where no tile needs room */
 
 /* How sums of `size` doubles over all samples are made: parts, and levels of blocks in them. */
 stair_sum stair_tiles_sum(const stair_tiles *tiles, size_t size);
@@ -33,8 +38,12 @@ size_t stair_tiles_blocks(const stair_tiles *tiles);
 /* Samples [lo, hi) of block b. */
 void stair_block_range(const stair_tiles *tiles, size_t b, size_t *lo, size_t *hi);
 
-/* Samples first .. first+n-1; `room` (stair_tile_bytes) is used when they have to be drawn. */
+/* Samples first .. first+n-1, at most those of a tile where they do not all lie in one place; `room`
+ * (stair_tile_room) is used when they have to be drawn or brought together. */
 const void *stair_tile_open(const stair_tiles *tiles, size_t first, size_t n, void *room);
+
+/* Where samples from `first` on lie, of X that is not drawn: *here of n, as many as lie in one place. */
+const void *stair_tiles_run(const stair_tiles *tiles, size_t first, size_t n, size_t *here);
 
 /* w (P, D) in the element type of x, to be freed; NULL without memory. */
 void *stair_tile_weights(const stair_tiles *tiles, int indices, const double *w);

@@ -338,6 +338,17 @@ static void batch_run(const stair_model *model, const double *z, const double *t
 
 const stair_batch_ops stair_attention_batch_ops = {.scratch = batch_scratch, .run = batch_run};
 
+static bool mixing(const stair_model *model, double *skip, bool *linear, bool *literal)
+{
+    const stair_attention *a = model->state;
+    bool one = a->tokens == 2 && a->mixed == STAIR_MIXED_BY_LAYERS && !a->untied && !a->sequence;
+    for (int l = 0; l < a->layers; l++) one &= a->rank[l] == 1;
+    *skip = a->skip;
+    *linear = a->linear;
+    *literal = a->literal;
+    return one;
+}
+
 const stair_model_ops stair_attention_ops = {
     .name = "attention",
     .summary = "deep self-attention, y = S_L: layers, tokens, ranks, skip connection",
@@ -355,6 +366,7 @@ const stair_model_ops stair_attention_ops = {
     .split = &stair_attention_split,
     .tube = &stair_attention_tubes,
     .closed = &stair_attention_closed,
+    .mixing = mixing,
     .even = true,
     .permute = stair_attention_permute,
 };

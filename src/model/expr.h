@@ -72,6 +72,8 @@ void stair_program_values(const stair_program *program, const double *z, double 
 void stair_program_gradient(const stair_program *program, const double *value, const double *cotangent,
                             double *gradient);
 double stair_step_value(const stair_step_of *step, double a, double b);
+/* exp(x), positive for every number x: a sign of it does not get lost below the smallest double. */
+double stair_positive_exp(double x);
 /* Slopes of a step of value y in its arguments a, b. */
 void stair_step_slopes(const stair_step_of *step, double a, double b, double y, double *da, double *db);
 
@@ -97,7 +99,9 @@ typedef struct {
     const stair_program *program;
     int cell, output;
     int count, order[STAIR_MOST_NODES]; /* steps of this output that depend on the cell */
-    double value[STAIR_MOST_NODES];     /* of all others */
+    int core; /* f = A + B u(C + D t): u is the step order[core], 0 where f is linear; -1: it has no such form
+               */
+    double value[STAIR_MOST_NODES]; /* of all others */
     stair_bound bound[STAIR_MOST_NODES];
 } stair_line;
 

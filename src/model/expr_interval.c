@@ -201,7 +201,8 @@ static void of_one(const stair_step_of *s, const stair_bound *x, stair_bound *ou
         }
         return;
     case STAIR_OP_EXP:
-        chain(widened(exp(a.low), exp(a.high)), widened(exp(a.low), exp(a.high)), x->slope, out);
+        chain(widened(stair_positive_exp(a.low), stair_positive_exp(a.high)),
+              widened(stair_positive_exp(a.low), stair_positive_exp(a.high)), x->slope, out);
         return;
     case STAIR_OP_TANH:
         chain(widened(tanh(a.low), tanh(a.high)), bell(a, slope_of_tanh), x->slope, out);

@@ -4,7 +4,10 @@
  * throughout (an interval, or nothing), the slope has one sign and nothing jumps (at most one point, found by
  * Newton's steps inside a bracket).  Segments are taken from left to right.  What is still undecided at the
  * width of rounding is a jump over y, or a point where f touches y: no sample has such a label, and it is
- * left out.  So no point is missed, and none counted twice. */
+ * left out.  So no point is missed, and none counted twice.
+ *
+ * Where f = A + B u with u = t, |t| or t^n, as along any coordinate of a product or of a sum of squares,
+ * points are written down instead. */
 #include <math.h>
 
 #include "model/expr.h"
@@ -19,6 +22,46 @@ static const struct {
 } tuning = {.narrow = 3e-16, .slack = 1e-13, .same = 1e-12, .jump = 1e-6, .halvings = 120, .most = 4096};
 
 #define DEPTH 128 /* segments that wait: halvings from the widest line to rounding */
+
+/* Of a step that depends on the cell through step k alone: whether it is linear in that. */
+static bool linear_in(const stair_program *p, const stair_step_of *s, int k, uint32_t bit)
+{
+    bool first = s->a == k, second = s->b == k;
+    switch (s->op) {
+    case STAIR_OP_NEG:
+        return first;
+    case STAIR_OP_ADD:
+    case STAIR_OP_SUB:
+    case STAIR_OP_MUL:
+        return first != second && !(p->step[first ? s->b : s->a].needs & bit);
+    case STAIR_OP_DIV:
+        return first && !second && !(p->step[s->b].needs & bit);
+    default:
+        return false;
+    }
+}
+
+/* Steps with at most two inverses, written down in invert(). */
+static bool invertible(const stair_step_of *s)
+{
+    return s->op == STAIR_OP_ABS || s->op == STAIR_OP_ERF || s->op == STAIR_OP_TANH ||
+           s->op == STAIR_OP_EXP || (s->op == STAIR_OP_POWER && s->whole && s->value >= 2);
+}
+
+static int find_core(const stair_line *line)
+{
+    const stair_program *p = line->program;
+    uint32_t bit = (uint32_t)1 << line->cell;
+    int core = 0;
+    if (!line->count || p->step[line->order[0]].op != STAIR_OP_CELL) return -1;
+    for (int k = 1; k < line->count; k++) {
+        const stair_step_of *s = &p->step[line->order[k]];
+        if (linear_in(p, s, line->order[k - 1], bit)) continue;
+        if (core || s->a != line->order[k - 1] || !invertible(s)) return -1;
+        core = k;
+    }
+    return core;
+}
 
 void stair_line_set(stair_line *line, const stair_program *p, int cell, int output)
 {
@@ -35,6 +78,7 @@ void stair_line_set(stair_line *line, const stair_program *p, int cell, int outp
     }
     for (int k = 0; k <= p->output[output]; k++)
         if (used[k] && p->step[k].needs >> cell & 1) line->order[line->count++] = k;
+    line->core = find_core(line);
 }
 
 void stair_line_fix(stair_line *line, const double *z)
@@ -195,6 +239,99 @@ static void search(stair_line *line, double y, double low, double high, int *lef
     }
 }
 
+/* A and B of A + B x, x the step order[from], after the step order[to]. */
+static void linear_parts(const stair_line *line, int from, int to, double *a, double *b)
+{
+    const stair_program *p = line->program;
+    *a = 0;
+    *b = 1;
+    for (int k = from + 1; k <= to; k++) {
+        const stair_step_of *s = &p->step[line->order[k]];
+        bool first = s->a == line->order[k - 1];
+        double other = s->op == STAIR_OP_NEG ? -1 : line->value[first ? s->b : s->a];
+        if (s->op == STAIR_OP_ADD) *a += other;
+        if (s->op == STAIR_OP_SUB) {
+            *a = first ? *a - other : other - *a;
+            *b = first ? *b : -*b;
+        }
+        if (s->op == STAIR_OP_MUL || s->op == STAIR_OP_NEG) {
+            *a *= other;
+            *b *= other;
+        }
+        if (s->op == STAIR_OP_DIV) {
+            *a /= other;
+            *b /= other;
+        }
+    }
+}
+
+/* x with erf(x) = u: Winitzki's formula to 2e-3, then Halley's steps, in the tails by the complement. */
+static double inverse_erf(double u)
+{
+    double size = fabs(u), log_rest = log1p(-size * size), c = 2 / (M_PI * 0.147) + 0.5 * log_rest;
+    double x = sqrt(sqrt(c * c - log_rest / 0.147) - c);
+    if (!(size < 1)) return copysign(INFINITY, u);
+    for (int k = 0; k < 2; k++) { /* each triples the digits */
+        double gap = size > 0.5 ? (1 - size) - erfc(x) : erf(x) - size;
+        double step = gap * 0.5 * sqrt(M_PI) * exp(x * x);
+        x -= step / (1 + x * step);
+    }
+    return copysign(x, u);
+}
+
+/* Points x where the core has value u, and its slope there; their number. */
+static int invert(const stair_step_of *core, double u, double *x, double *slope)
+{
+    double power = core->value;
+    switch (core->op) {
+    case STAIR_OP_CELL:
+        x[0] = u;
+        slope[0] = 1;
+        return 1;
+    case STAIR_OP_ERF:
+        x[0] = inverse_erf(u);
+        slope[0] = 2 / sqrt(M_PI) * exp(-x[0] * x[0]);
+        return isfinite(x[0]);
+    case STAIR_OP_TANH:
+        x[0] = atanh(u);
+        slope[0] = (1 - u) * (1 + u);
+        return fabs(u) < 1;
+    case STAIR_OP_EXP:
+        x[0] = log(u);
+        slope[0] = u;
+        return u > 0;
+    default:
+        break;
+    }
+    bool even = core->op == STAIR_OP_ABS || fmod(power, 2) == 0;
+    if (core->op == STAIR_OP_ABS) power = 1;
+    if (even && u < 0) return 0;
+    double t = power == 1 ? fabs(u) : power == 2 ? sqrt(fabs(u)) : pow(fabs(u), 1 / power);
+    x[0] = even ? -t : copysign(t, u);
+    x[1] = t;
+    slope[1] = power * (power == 1 ? 1 : pow(t, power - 1));
+    slope[0] = even ? -slope[1] : slope[1];
+    return even && t > 0 ? 2 : 1;
+}
+
+/* Points of A + B u(C + D t) = y inside of [low, high]. */
+static void solve_linear(const stair_line *line, double y, double low, double high, stair_level_set *set)
+{
+    const stair_step_of *core = &line->program->step[line->order[line->core]];
+    double a, b, c, d, x[2], slope[2];
+    linear_parts(line, 0, line->core - 1, &c, &d);
+    linear_parts(line, line->core, line->count - 1, &a, &b);
+    if (b == 0 && same(a, y)) add_interval(set, low, high);
+    double u = (y - a) / b;
+    if (!isfinite(u) || b == 0 || d == 0) return;
+    int count = invert(core, u, x, slope);
+    for (int k = 0; k < count; k++) {
+        int i = d > 0 ? k : count - 1 - k; /* from left to right */
+        double at = (x[i] - c) / d;
+        if (at >= low && at <= high) add_point(set, at, b * d * slope[i]);
+    }
+}
+
 void stair_line_solve(stair_line *line, double y, double low, double high, int count, const double *cuts,
                       stair_level_set *set)
 {
@@ -202,6 +339,10 @@ void stair_line_solve(stair_line *line, double y, double low, double high, int c
     double at = low;
     set->points = set->intervals = 0;
     set->full = false;
+    if (line->core >= 0) {
+        solve_linear(line, y, low, high, set);
+        return;
+    }
     for (int k = 0; k < count; k++) {
         if (!(cuts[k] > at && cuts[k] < high)) continue;
         search(line, y, at, cuts[k], &left, set);

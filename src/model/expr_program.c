@@ -6,6 +6,7 @@
  * sign(f(a)) = sign(a) for f = tanh, erf and odd powers; a < b is where b - a has a sign. */
 #include "model/expr.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,11 @@ static double power_of(double a, double exponent, bool whole)
 }
 
 /* What is not defined stays so: a sign of it is no label. */
+double stair_positive_exp(double x)
+{
+    return isfinite(x) ? fmax(DBL_MIN, exp(x)) : exp(x);
+}
+
 double stair_step_value(const stair_step_of *step, double a, double b)
 {
     switch (step->op) {
@@ -48,7 +54,7 @@ double stair_step_value(const stair_step_of *step, double a, double b)
     case STAIR_OP_SQRT:
         return sqrt(a);
     case STAIR_OP_EXP:
-        return exp(a);
+        return stair_positive_exp(a);
     case STAIR_OP_LOG:
         return log(a);
     case STAIR_OP_TANH:

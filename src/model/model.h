@@ -150,6 +150,10 @@ typedef struct stair_model_ops {
      * share sum_l S_l, S_l = softmax of products of row l by rows, on the one row of the last layer.  False:
      * not with these keys. */
     bool (*committee)(const struct stair_model *model, int *layers, double *share);
+    /* Optional, two tokens: hidden layers of one row each that mix them by B_l = c 1 + S_l, S_l = softmax (or
+     * the identity, linear) of h_l h_l^T by rows (or its transpose, literal), h_l = B_{l-1} ... B_1 u_l.
+     * False: not with these keys. */
+    bool (*mixing)(const struct stair_model *model, double *skip, bool *linear, bool *literal);
     /* Symmetries, which the channel uses to make equivalent samples give the same bytes.  even: g(-Z) = g(Z).
      * permute: label of the tokens order[0], order[1] ..., or NULL when tokens are not exchangeable. */
     bool even;

@@ -2,6 +2,7 @@
 #include "posterior/denoiser.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 const stair_denoiser_rule *const stair_denoiser_rules[] = {&stair_denoiser_exchange, &stair_denoiser_one_row,
@@ -32,40 +33,75 @@ void stair_denoiser_destroy(stair_denoiser *d)
     if (d->state) d->rule->destroy(&d->state);
 }
 
-/* A sample that one of the halves does not see at all: the channel looks for it. */
-static stair_status ask_channel(stair_context *context, const stair_denoiser *d, uint64_t sample, size_t i,
-                                const double *label, const double *omega, stair_denoised *result)
+/* Samples that one of the halves does not see at all: the channel looks for them, each by itself. */
+typedef struct {
+    const stair_denoiser *denoiser;
+    uint64_t first;
+    const double *labels, *omega;
+    stair_denoised *result;
+    size_t *unseen; /* which samples */
+    double *work;   /* of each */
+} unseen_job;
+
+static stair_status ask_channel(void *user, size_t number, int thread, stair_context *local)
 {
-    const stair_model *model = d->structure->model;
-    size_t pm = (size_t)(model->info.indices * model->info.tokens), at = i * STAIR_PARTS_OF_RULE;
-    stair_channel_result out = {.logz = result->logz + at,
-                                .g = result->g + at * pm,
-                                .dg = result->dg + at * pm * pm,
-                                .error = result->error + i};
-    STAIR_TRY(stair_channel_evaluate(context, model, &d->channel, sample, 1, label, omega, 1, d->cov, &out));
+    const unseen_job *job = user;
+    const stair_denoiser *d = job->denoiser;
+    const stair_model_info *info = &d->structure->model->info;
+    size_t pm = (size_t)(info->indices * info->tokens), i = job->unseen[number], at = i * STAIR_PARTS_OF_RULE;
+    stair_channel_result out = {.logz = job->result->logz + at,
+                                .g = job->result->g + at * pm,
+                                .dg = job->result->dg + at * pm * pm,
+                                .error = job->result->error + i};
+    double before = local->work;
+    (void)thread;
+    STAIR_TRY(stair_channel_evaluate(local, d->structure->model, &d->channel, job->first + i, 1,
+                                     job->labels + i * (size_t)info->label_size, job->omega + i * pm, 1,
+                                     d->cov, &out));
+    job->work[number] = local->work - before;
     for (size_t part = 1; part < STAIR_PARTS_OF_RULE; part++) {
-        result->logz[at + part] = out.logz[0];
+        out.logz[part] = out.logz[0];
         memcpy(out.g + part * pm, out.g, pm * sizeof(double));
         memcpy(out.dg + part * pm * pm, out.dg, pm * pm * sizeof(double));
     }
     return STAIR_OK;
 }
 
+static stair_status look_for_unseen(stair_context *context, unseen_job *job, size_t count)
+{
+    size_t found = 0;
+    job->unseen = malloc(count * sizeof *job->unseen);
+    job->work = calloc(count, sizeof *job->work);
+    stair_status status = STAIR_OK;
+    if (!job->unseen || !job->work) status = stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+    for (size_t i = 0; found < count && status == STAIR_OK; i++)
+        if (!isfinite(job->result->error[i])) job->unseen[found++] = i;
+    if (status == STAIR_OK) status = stair_parallel(context, count, ask_channel, job);
+    for (size_t k = 0; k < count && status == STAIR_OK; k++) context->work += job->work[k];
+    free(job->unseen);
+    free(job->work);
+    return status;
+}
+
 stair_status stair_denoiser_evaluate(stair_context *context, stair_denoiser *d, uint64_t first, size_t n,
                                      const double *labels, const double *omega, const double *drawn,
                                      stair_denoised *result)
 {
-    const stair_model_info *info = &d->structure->model->info;
-    size_t pm = (size_t)(info->indices * info->tokens), k = (size_t)info->label_size;
+    size_t unseen = 0;
     result->n = n;
     STAIR_TRY(d->rule->evaluate(context, d->state, first, n, labels, omega, drawn, result));
     for (size_t i = 0; i < n && d->rule->by_sample; i++) {
         const double *logz = result->logz + i * STAIR_PARTS_OF_RULE;
         result->error[i] = 0.5 * fabs(logz[1] - logz[2]);
-        if (!isfinite(result->error[i]))
-            STAIR_TRY(ask_channel(context, d, first + i, i, labels + i * k, omega + i * pm, result));
+        unseen += !isfinite(result->error[i]);
     }
-    return STAIR_OK;
+    unseen_job job = {.denoiser = d, .first = first, .labels = labels, .omega = omega, .result = result};
+    return unseen ? look_for_unseen(context, &job, unseen) : STAIR_OK;
+}
+
+bool stair_denoiser_is_kept(const stair_denoiser *d)
+{
+    return d->state && d->rule->kept && d->rule->kept(d->state);
 }
 
 bool stair_denoiser_is_random(const stair_denoiser *d)

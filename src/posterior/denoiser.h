@@ -36,6 +36,7 @@ typedef struct stair_denoiser_rule {
                            const stair_denoiser_effort *effort, void **state);
     void (*destroy)(void **state);
     bool (*random)(const void *state); /* the seed matters; NULL: never */
+    bool (*kept)(const void *state);   /* a backend has its nodes, and sums cost little; NULL: never */
     /* Largest change of the last row with the label: labels vary over that much less.  NULL: not known. */
     double (*steepest)(const void *state);
     /* Over which posteriors vary with the last row at the anchor, at these means of the last row (M).  NULL:
@@ -82,6 +83,7 @@ stair_status stair_denoised_share(stair_context *context, const stair_model *mod
 size_t stair_denoised_at(const stair_denoiser *denoiser, const stair_denoised *result, size_t i, int part);
 
 bool stair_denoiser_is_random(const stair_denoiser *denoiser);  /* a new seed makes new nodes */
+bool stair_denoiser_is_kept(const stair_denoiser *denoiser);    /* by a backend */
 double stair_denoiser_steepest(const stair_denoiser *denoiser); /* 0: not known */
 double stair_denoiser_label_width(const stair_denoiser *denoiser, const double *mean); /* 0: not known */
 

@@ -12,10 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/parallel.h"
 #include "core/qmc.h"
 #include "core/rng.h"
 
-#define MOST_DIM 64 /* coordinates of a lattice */
+#define MOST_DIM      64   /* coordinates of a lattice */
+#define LATTICE_NODES 4096 /* of one piece of work */
 
 static const struct {
     double reach; /* standard deviations of shapes */
@@ -113,17 +115,31 @@ stair_status stair_hidden_nodes_shape(stair_context *context, double step, int h
     return STAIR_OK;
 }
 
+typedef struct {
+    int dim;
+    size_t count;
+    double shift[MOST_DIM];
+    stair_hidden_nodes *nodes;
+} lattice_job;
+
+static stair_status lattice_block(void *user, size_t block, int thread, stair_context *local)
+{
+    const lattice_job *job = user;
+    double u[MOST_DIM] = {0};
+    (void)thread, (void)local;
+    for (size_t i = block * LATTICE_NODES; i < (block + 1) * LATTICE_NODES && i < job->count; i++) {
+        if (job->dim) stair_qmc_point(job->dim, job->count, i, job->shift, u);
+        for (int k = 0; k < job->dim; k++) u[k] = stair_qmc_normal(u[k]);
+        put(job->nodes, job->dim, i, u, -log((double)job->count));
+    }
+    return STAIR_OK;
+}
+
 stair_status stair_hidden_nodes_lattice(stair_context *context, int dim, size_t count, uint64_t seed,
                                         int half, stair_hidden_nodes *nodes)
 {
-    double shift[MOST_DIM], u[MOST_DIM] = {0};
-    if (dim == 0) count = 1;
-    STAIR_TRY(reserve(context, dim, count, nodes));
-    if (dim) stair_rng_uniforms(seed + 77, STAIR_RNG_SHIFT, (uint64_t)half, dim, shift);
-    for (size_t i = 0; i < count; i++) {
-        if (dim) stair_qmc_point(dim, count, i, shift, u);
-        for (int k = 0; k < dim; k++) u[k] = stair_qmc_normal(u[k]);
-        put(nodes, dim, i, u, -log((double)count));
-    }
-    return STAIR_OK;
+    lattice_job job = {.dim = dim, .count = dim ? count : 1, .nodes = nodes};
+    STAIR_TRY(reserve(context, dim, job.count, nodes));
+    if (dim) stair_rng_uniforms(seed + 77, STAIR_RNG_SHIFT, (uint64_t)half, dim, job.shift);
+    return stair_parallel(context, (job.count + LATTICE_NODES - 1) / LATTICE_NODES, lattice_block, &job);
 }

@@ -9,6 +9,9 @@ expect "only the first step" 0 '"kind": "weak"' "$STAIR" threshold $MODEL --step
 grep -q perfect stdout && fail "--steps 1 stops early" "$(cat stdout)"
 pass "--steps 1 stops early"
 
+expect "grids get finer where a step misses its precision" 0 'weak +0\.7196[23]' \
+    "$STAIR" threshold attention:layers=2 --precision 1e-5 --steps 2
+
 "$STAIR" threshold $MODEL --set tokens=2,3 --steps 1 --json >grid.json || fail "a grid of models"
 $PYTHON - <<'PY' || fail "grid JSON" "$(cat grid.json)"
 import json

@@ -54,6 +54,7 @@ for file in $(grep -El '^const stair_channel_rule stair_rule_' "$SOURCE"/*.c); d
     case $name in
     closed | exact) model=attention:layers=1 ;;
     layered) model=attention:layers=3 ;;
+    boxes) model=committee ;;
     lines) model=product ;;
     marginal) model=attention:layers=1,readout=1,noise=0.3 ;;
     plane) model=attention:layers=2,output=sequence ;;

@@ -15,8 +15,8 @@ import csv, json
 import numpy as np
 r = np.load("r.npz")
 j = json.load(open("r.json"), parse_constant=lambda s: 1 / 0)
-assert list(j) == ["stair", "isa", "command", "model", "options", "results"], list(j)
-assert j["isa"] in ("v2", "v3", "v4") and j["command"] == "channel" and j["model"].startswith("attention:layers=2,")
+assert list(j) == ["stair", "isa", "device", "command", "model", "options", "results"], list(j)
+assert j["isa"] in ("v2", "v3", "v4") and j["device"] == "cpu" and j["command"] == "channel" and j["model"].startswith("attention:layers=2,")
 assert j["options"]["points"] == 40 and j["options"]["seed"] == 7 and j["options"]["full"] is True
 assert "threads" not in j["options"] and len(j["results"]) == 40
 for name, shape in dict(logz=(40,), g=(40, 2, 2), dg=(40, 4, 4), error=(40,), nodes=(40,), method=(40,)).items():

@@ -35,6 +35,7 @@ COMMANDS = {
     "evolve": ("evolve attention:layers=1 --alpha 0.02 --precision 0.1 --from uninformed --out OUT.json", ""),
     "entropy": ("entropy square --alpha 0.1 --precision 0.1 --out OUT.npz", ""),
     "amp": ("amp attention:layers=1 --dim 6 --alpha 2 --max-iterations 2 --theory none --history --out OUT.json", ""),
+    "amp files": ("amp attention:layers=1 --data x.npy,x.npy logits4.npy,logits4.npy --logits --max-iterations 1 --out OUT.csv", ""),
     "amp data": ("amp attention:layers=1 --data x.npy logits4.npy --logits --predict x.npy --max-iterations 1 --out OUT.csv", ""),
     "sgd": ("sgd attention:layers=1 --dim 6 --alpha 2 --epochs 2 --test-samples 8 --seeds 2 --out OUT.npz", ""),
     "train": ("train --data asked --vocab vocab --classes A,B --dim 4 --rank 1 --layers 1 --epochs 1 --batch 4 "
@@ -119,6 +120,7 @@ def main():
     program, library = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
     everything = "--all" in sys.argv
     only = sys.argv[sys.argv.index("--only") + 1] if "--only" in sys.argv else ""
+    cuda = b"cudart" in open(program, "rb").read()  # its runtime library dies if its first malloc fails
     base = tempfile.mkdtemp()
     os.mkdir(os.path.join(base, "input"))
     prepare(program, os.path.join(base, "input"))
@@ -139,7 +141,7 @@ def main():
         for kind in "memory", "sync", "rename", "map", "thread":
             calls = fault.run(words, kind, 0)[4]
             step = max(1, -(-calls // (MOST if everything else SAMPLE)))
-            jobs += [(kind, at, None) for at in range(1, calls + 1, step)]
+            jobs += [(kind, at, None) for at in range(1 + (cuda and kind == "memory"), calls + 1, step)]
         sizes = [len(v) for v in clean[3].values()] + [len(clean[1]), 4096]
         edges = sorted({0, 1, 100} | {s // 2 for s in sizes} | {max(0, s - 1) for s in sizes})
         jobs += [("size", size, size) for size in (edges if everything else edges[::3])]

@@ -85,7 +85,7 @@ def check_includes(root, _):
     for folder in os.listdir(os.path.join(root, "src")):
         if folder not in rooms:
             yield f"docs/architecture.md: src/{folder} is not in the table of rooms"
-    for path in find(root, ".c", ".h"):
+    for path in find(root, ".c", ".h", ".cu"):
         room = room_of(path)
         for number, line in enumerate(without_comments(read(root, path)).splitlines(), 1):
             match = re.match(r'\s*#\s*include\s*([<"])([^>"]+)[>"]', line)
@@ -183,7 +183,7 @@ def check_readme(root, _):
 
 
 def check_format(root, _):
-    sources = find(root, ".c", ".h")
+    sources = find(root, ".c", ".h", ".cu")
     done = subprocess.run(["clang-format", "--dry-run"] + sources, cwd=root, capture_output=True, text=True)
     if done.returncode:
         yield f"clang-format: {done.stderr.strip()}"
@@ -209,7 +209,7 @@ def check_prose(root, _):
 def check_numbers(root, _):
     """#define NAME 12 says what it is: beside it, or in a comment that ends on the line above.  A block of
     #defines shares the comment above its first line when that ends in a colon."""
-    for path in find(os.path.join(root), ".c", ".h"):
+    for path in find(os.path.join(root), ".c", ".h", ".cu"):
         if not path.startswith(("src/", "cli/")):
             continue
         before = shared = ""

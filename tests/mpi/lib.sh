@@ -13,7 +13,7 @@ ranks() { # R COMMAND...
     timeout 300 mpirun -q --oversubscribe --bind-to none -n "$count" "$@"
 }
 
-# X.npy (n, 1, D) and Y.npy (n, 1): y = |x . w|^2 / D
+# X.npy (n, 1, D) and Y.npy (n, 1): y = |x . w|^2 / D; X once more as parts of 1, 60, 0 and 89 samples
 make_data() {
     $PYTHON - <<'PY'
 import numpy as np
@@ -21,6 +21,8 @@ rng = np.random.default_rng(5)
 x = rng.standard_normal((150, 1, 60)).astype(np.float32)
 w = rng.standard_normal(60)
 np.save("X.npy", x)
+for k, part in enumerate((x[:1], x[1:61], x[:0], x[61:])):
+    np.save(f"X{k}.npy", part)
 np.save("Y.npy", ((x[:, 0, :] @ w) ** 2 / 60)[:, None])
 PY
 }

@@ -1,9 +1,9 @@
-/* What ranks tell each other costs: the shortest of many times, as CSV.  docs/scale.md reads it.
+/* What ranks tell each other costs: the shortest of many times, as CSV, for bench/ranks.sh.
  *
- *   mpirun -n R mpi_rates
+ *   mpirun -n R mpi_rates [DOUBLES...]
  *
- * meet: a headline of every rank for all; sum: an ordered sum of 32 parts of `doubles` numbers each,
- * computing left out, as one iteration of GAMP has. */
+ * An ordered sum of 32 parts of `doubles` numbers each, computing left out, as one iteration of GAMP has; of
+ * 0: a headline of every rank for all. */
 #include "ranks.h"
 #include "core/clock.h"
 #include "core/ranks.h"
@@ -42,16 +42,18 @@ static double shortest(stair_context *context, size_t doubles, int times)
 
 int main(int argc, char **argv)
 {
-    static const size_t sizes[] = {0, 16, 1000, 10000, 100000, 1000000};
+    static const char *const usual[] = {"0", "16", "1000", "10000", "100000", "1000000"};
     stair_ranks ranks;
     stair_context *context;
     if (!mpi_ranks_open(&argc, &argv, &ranks) || stair_context_create(&context) != STAIR_OK) return 1;
     stair_context_set_ranks(context, &ranks);
     stair_context_set_threads(context, 1);
     if (!ranks.rank) puts("ranks,doubles,seconds");
-    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
-        double time = shortest(context, sizes[k], sizes[k] > 50000 ? 10 : 200);
-        if (!ranks.rank) printf("%d,%zu,%.3e\n", ranks.size, sizes[k], time);
+    int count = argc > 1 ? argc - 1 : (int)(sizeof usual / sizeof *usual);
+    for (int k = 0; k < count; k++) {
+        size_t doubles = (size_t)strtoull(argc > 1 ? argv[k + 1] : usual[k], NULL, 10);
+        double time = shortest(context, doubles, doubles > 50000 ? 10 : 200);
+        if (!ranks.rank) printf("%d,%zu,%.3e\n", ranks.size, doubles, time);
     }
     fflush(stdout);
     int signal = 0;

@@ -31,6 +31,23 @@ def square(q, count=300):
     return q / (1 - q) / np.sum(wide[:, None] * across * density * g * g)
 
 
+def noisy_abs(q, noise=1e-3, count=300):
+    """y = |z| + noise of that variance: on either side of zero z given y is a Gaussian cut off there.  alpha(q)."""
+    w, wide = nodes(-8 * q**0.5, 8 * q**0.5, count)
+    y, across = nodes(-0.3, 9, count)
+    v, w, y = 1 - q, w[:, None], y[None, :]
+    s = (v * noise / (v + noise)) ** 0.5
+    mass = first = 0.0
+    for side in (1, -1):
+        mean = (side * w * noise + y * v) / (v + noise)
+        part = normal(y - side * w, v + noise)
+        mass = mass + part * phi(mean / s)
+        first = first + side * part * (mean * phi(mean / s) + s * normal(mean / s, 1))
+    mass = np.maximum(mass, 1e-300)
+    g = (first / mass - w) / v
+    return q / v / np.sum(wide[:, None] * across * normal(w, q) * mass * g * g)
+
+
 def modulus(q, count=200):
     """y = z1^2 + z2^2: E[z|y, w] = w/|w| r A(r|w|/(1-q)), A = I1/I0 by a sum over angles.  alpha(q)."""
     w, wide = nodes(0, 9 * q**0.5, count)
@@ -68,6 +85,66 @@ def committee(q, count=140):
     curve = sum(np.sum(wide * (second - chance) ** 2 / chance) for chance, _, second in kept)
     alpha = q / (1 - q) / drift
     return alpha, alpha * curve
+
+
+def majority(q, count=160):
+    """Three signs: what is known is s = (z1 + z2 + z3)/sqrt 3, with overlap q, and the label is that of
+    s + sqrt 3 median(t), t what is left.  That is learned where alpha E[(E[|t|^2/2 | y] - 1)^2] = 1.  alpha(q), and
+    that product.  Both labels are alike, and so are the sixths of the turn of t that have a median of one sign."""
+    r, along = nodes(0, 8, count)
+    angle, around = nodes(np.pi / 6, np.pi / 2, 20)  # z1 > z2 > z3 and so on change over at its ends
+    angle, around = np.concatenate([angle, angle + np.pi]), np.concatenate([around, around])
+    weight = 3 * np.outer(along * r * np.exp(-r * r / 2), around) / (2 * np.pi)
+    rows = np.array([[1, -1, 0], [1, 1, -2]]) / np.sqrt([[2], [6]])
+    t = np.einsum("r,ka,ki->rai", r, np.array([np.cos(angle), np.sin(angle)]), rows)
+    shift, weight = 3**0.5 * np.median(t, axis=2).ravel(), weight.ravel()
+    size = np.repeat(r * r / 2, len(angle))
+    w, wide = nodes(-7 * q**0.5, 7 * q**0.5, count)
+    wide = 2 * wide * normal(w, q)
+    deviation = (1 - q) ** 0.5
+    h = (w[:, None] + shift) / deviation
+    below = phi(h)
+    chance, slope = np.maximum(below @ weight, 1e-300), normal(h, 1) @ weight / deviation
+    second = below @ (weight * size)
+    alpha = q / (1 - q) / np.sum(wide * slope**2 / chance)
+    return alpha, alpha * np.sum(wide * (second - chance) ** 2 / chance)
+
+
+def product(indices, count=1 << 16, reach=80.0):
+    """z_1 ... z_P, P > 2: log |z| add up, so that E[z_1^2 | y] is a ratio of convolutions; E[z_1 z_2 | y] = 0 by
+    signs.  The first step."""
+    step = reach / count
+    u = (np.arange(count) - count // 2) * step
+    square = np.exp(2 * np.minimum(u, 6))
+    one = np.where(u < 6, 2 * normal(np.sqrt(square), 1) * np.exp(u), 0) * step
+    f, moved = (np.fft.fft(np.fft.ifftshift(x)) for x in (one, one * square))
+    density, second = (np.fft.ifft(x * f ** (indices - 1)).real for x in (f, moved))
+    known = density > 1e-17
+    mean = second[known] / density[known]
+    return 1 / np.sum(density[known] * (mean - 1) ** 2)
+
+
+def largest(count=400):
+    """max(|z1|, |z2|): one of them is y, the other below.  The first step."""
+    y, weight = nodes(0, 10, count)
+    below = 2 * phi(y) - 1
+    mean = 0.5 * (y * y + 1 - 2 * y * normal(y, 1) / below)
+    return 1 / np.sum(weight * 4 * normal(y, 1) * below * (mean - 1) ** 2)
+
+
+def quartic(count=400):
+    """z^4 - 3 z^2: u = z^2 = (3 +- s)/2, s = 3 - t^2 below the label 0.  The first step."""
+    def share(u):
+        return normal(np.sqrt(u), 1) / (2 * np.sqrt(u))
+
+    t, weight = nodes(0, 3**0.5, count)
+    large, small = 3 - t * t / 2, t * t / 2
+    density = share(large) + share(small)
+    mean = (large * share(large) + small * share(small)) / density
+    low = np.sum(weight * 2 * t * density * (mean - 1) ** 2)
+    s, weight = nodes(3, 160, count)
+    u = (3 + s) / 2
+    return 1 / (low + np.sum(weight * share(u) * (u - 1) ** 2))
 
 
 def parity(q, count=40):
@@ -108,11 +185,26 @@ def root(f, low, high):
     return (low + high) / 2
 
 
+def secant(f, a, b):
+    """For what is slow and nearly straight."""
+    at_a, at_b = f(a), f(b)
+    for _ in range(3):
+        a, b, at_a = b, b - at_b * (b - a) / (at_b - at_a), at_b
+        at_b = f(b)
+    return b
+
+
 def main():
     print(f"square, where the overlap jumps:      {top(square, 0.5, 0.95):.6f}")
+    print(f"abs with noise 1e-3, where it jumps:  {top(noisy_abs, 0.8, 0.93):.6f}")
     print(f"norm2, where the overlaps jump:       {top(modulus, 0.5, 0.95):.6f}")
     q = root(lambda x: committee(x)[1] - 1, 0.3, 0.97)
     print(f"committee of two, its second step:    {committee(q)[0]:.6f}")
+    q = secant(lambda x: majority(x)[1] - 1, 0.948, 0.949)
+    print(f"committee of three, its second step:  {majority(q)[0]:.6f}")
+    print(f"product of three, first step:         {product(3):.6f}")
+    print(f"max(|z1|,|z2|), first step:           {largest():.6f}")
+    print(f"z1^4-3*z1^2, first step:              {quartic():.6f}")
     print(f"parity of three, by information:      {-top(lambda x: -parity(x), 0.8, 0.99):.6f}")
 
 

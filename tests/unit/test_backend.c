@@ -40,6 +40,12 @@ static void devices_have_names(void **state)
     assert_string_equal(stair_context_device(context), "cpu");
     assert_int_equal(stair_context_set_device(context, "abacus"), STAIR_BAD_INPUT);
     assert_non_null(strstr(stair_context_message(context), "auto, cpu"));
+    assert_int_equal(stair_context_set_device(context, "cuda:"), STAIR_BAD_INPUT);
+    assert_int_equal(stair_context_set_device(context, "cuda:x"), STAIR_BAD_INPUT);
+    assert_int_equal(stair_context_set_device(context, "cpu:1"), STAIR_BAD_INPUT);
+    assert_non_null(strstr(stair_context_message(context), "must be one of"));
+    assert_int_equal(stair_context_set_device(context, "cuda:9999"), STAIR_BAD_INPUT);
+    assert_string_equal(stair_context_device(context), "cpu");
 }
 
 /* A run with each backend has the same bytes, and asks the backend for what it overrides. */

@@ -308,6 +308,45 @@ static void threads_and_storage_do_not_matter(void **state)
     close_model(&f);
 }
 
+/* X in several arrays, an empty one among them, cut where tiles are not; and parts that do not fit. */
+static void parts_of_x_do_not_matter(void **state)
+{
+    enum { DIM = 20, COUNT = 211 };
+    (void)state;
+    fixture f = open_model("square");
+    float x[COUNT * DIM];
+    double labels[COUNT], w[DIM];
+    stair_rng_normals(1, STAIR_RNG_TEACHER, 0, DIM, w);
+    stair_rng_normals_single(1, STAIR_RNG_DATA, 0, COUNT * DIM, x);
+    for (int i = 0; i < COUNT; i++) {
+        double z = 0;
+        for (int d = 0; d < DIM; d++) z += (double)x[i * DIM + d] * w[d] / sqrt(DIM);
+        labels[i] = z * z;
+    }
+    stair_gamp_part parts[] = {
+        {x, 2}, {x + 2 * DIM, 3}, {NULL, 3}, {x + 3 * DIM, 103}, {x + 103 * DIM, COUNT}};
+    stair_gamp_data whole = {.x = x, .single = true, .dim = DIM, .samples = COUNT, .labels = labels},
+                    cut = whole;
+    stair_gamp_options o = stair_gamp_defaults();
+    stair_gamp_result *one, *many;
+    o.max_iterations = 5;
+    cut.x = NULL;
+    cut.parts = parts;
+    cut.part_count = 5;
+    assert_int_equal(stair_gamp_fit(f.context, f.model, &o, &whole, &one), STAIR_OK);
+    assert_int_equal(stair_gamp_fit(f.context, f.model, &o, &cut, &many), STAIR_OK);
+    assert_memory_equal(one->run->weights, many->run->weights, DIM * sizeof(double));
+    stair_gamp_result_destroy(&one);
+    stair_gamp_result_destroy(&many);
+    cut.samples--;
+    assert_int_equal(stair_gamp_fit(f.context, f.model, &o, &cut, &many), STAIR_BAD_INPUT);
+    assert_string_equal(stair_context_message(f.context), "the parts of X have 211 samples, not 210");
+    parts[1].end = 1;
+    assert_int_equal(stair_gamp_fit(f.context, f.model, &o, &cut, &many), STAIR_BAD_INPUT);
+    assert_string_equal(stair_context_message(f.context), "part 1 of X ends before it begins");
+    close_model(&f);
+}
+
 /* Coarse integrals must not add up to an error of A: what is left out of them has no common sign. */
 static void default_precision_leaves_the_variance(void **state)
 {
@@ -346,6 +385,7 @@ int main(void)
         cmocka_unit_test(perfect_recovery_is_reached),
         cmocka_unit_test(divergence_is_named_and_damping_helps),
         cmocka_unit_test(threads_and_storage_do_not_matter),
+        cmocka_unit_test(parts_of_x_do_not_matter),
         cmocka_unit_test(default_precision_leaves_the_variance),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -81,7 +81,7 @@ static void tokens_on_a_line_have_a_fibre(void **state)
         spec, gradient_is_the_derivative, NULL, NULL, spec                                                   \
     }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(forward_is_the_definition),
@@ -94,5 +94,6 @@ int main(void)
         cmocka_unit_test(outputs_become_labels),
         cmocka_unit_test(tokens_on_a_line_have_a_fibre),
     };
+    if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

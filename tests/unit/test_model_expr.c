@@ -195,6 +195,21 @@ static void bounds_hold_everything(void **state)
         }
 }
 
+/* A positive number too small for doubles keeps its sign: found by fuzz_expr. */
+static void exp_is_positive(void **state)
+{
+    static stair_line line;
+    double z = 0.2, value[STAIR_MOST_NODES];
+    stair_program p = parse("sign(exp(-exp(60*z1)))");
+    (void)state;
+    stair_program_values(&p, &z, value);
+    stair_line_set(&line, &p, 0, 0);
+    stair_line_fix(&line, &z);
+    stair_bound b = stair_line_bound(&line, -0.05, 0.45);
+    assert_true(value[p.output[0]] == 1);
+    assert_true(b.value.low <= 1 && b.value.high >= 1);
+}
+
 /* As many points as the sign of f - y changes on a fine grid, and each is one. */
 static void no_root_is_missed(void **state)
 {
@@ -401,13 +416,21 @@ static int close_context(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(formulas_mean_what_they_say), cmocka_unit_test(what_is_not_defined_stays_so),
-        cmocka_unit_test(errors_point_at_the_column),  cmocka_unit_test(hostile_formulas_are_refused),
-        cmocka_unit_test(gradients_are_derivatives),   cmocka_unit_test(bounds_hold_everything),
-        cmocka_unit_test(no_root_is_missed),           cmocka_unit_test(signs_of_products_are_boxes),
-        cmocka_unit_test(truncated_normals),           cmocka_unit_test(posteriors_agree_with_other_rules),
-        cmocka_unit_test(a_sphere_in_closed_form),     cmocka_unit_test(ties_are_labels),
-        cmocka_unit_test(errors_of_panels_are_honest), cmocka_unit_test(what_cannot_be_solved_is_refused),
+        cmocka_unit_test(formulas_mean_what_they_say),
+        cmocka_unit_test(what_is_not_defined_stays_so),
+        cmocka_unit_test(errors_point_at_the_column),
+        cmocka_unit_test(hostile_formulas_are_refused),
+        cmocka_unit_test(exp_is_positive),
+        cmocka_unit_test(gradients_are_derivatives),
+        cmocka_unit_test(bounds_hold_everything),
+        cmocka_unit_test(no_root_is_missed),
+        cmocka_unit_test(signs_of_products_are_boxes),
+        cmocka_unit_test(truncated_normals),
+        cmocka_unit_test(posteriors_agree_with_other_rules),
+        cmocka_unit_test(a_sphere_in_closed_form),
+        cmocka_unit_test(ties_are_labels),
+        cmocka_unit_test(errors_of_panels_are_honest),
+        cmocka_unit_test(what_cannot_be_solved_is_refused),
     };
     return cmocka_run_group_tests(tests, open_context, close_context);
 }

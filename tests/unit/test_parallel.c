@@ -3,7 +3,9 @@
 #include "core/parallel.h"
 
 #include <stdatomic.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { MOST = 100 };
 
@@ -77,13 +79,54 @@ static void the_first_failure_is_reported(void **state)
         }
 }
 
+/* Threads of a context are kept from one call to the next, as many as the widest had. */
+static void threads_are_used_again(void **state)
+{
+    (void)state;
+    stair_context *context;
+    assert_int_equal(stair_context_create(&context), STAIR_OK);
+    for (int repeat = 0; repeat < 60; repeat++) {
+        record r = {.blocks = MOST, .fails = {MOST, MOST}, .wait = repeat % 10 == 0};
+        int threads = 2 + repeat * 7 % 5;
+        assert_int_equal(stair_context_set_threads(context, threads), STAIR_OK);
+        assert_int_equal(stair_parallel(context, MOST, note, &r), STAIR_OK);
+        for (size_t b = 0; b < MOST; b++) assert_int_equal(r.times[b], 1);
+    }
+    stair_context_destroy(&context);
+}
+
+/* A fork has none of them, and must not wait for any. */
+static void a_fork_starts_its_own(void **state)
+{
+    (void)state;
+#ifdef __SANITIZE_THREAD__
+    skip(); /* its runtime has no threads after a fork */
+#endif
+    stair_context *context;
+    record r = {.blocks = MOST, .fails = {MOST, MOST}};
+    assert_int_equal(stair_context_create(&context), STAIR_OK);
+    assert_int_equal(stair_context_set_threads(context, 3), STAIR_OK);
+    assert_int_equal(stair_parallel(context, MOST, note, &r), STAIR_OK);
+    pid_t child = fork();
+    if (child == 0) {
+        record own = {.blocks = MOST, .fails = {MOST, MOST}, .wait = true};
+        alarm(60);
+        bool good = stair_parallel(context, MOST, note, &own) == STAIR_OK && own.done == MOST;
+        stair_context_destroy(&context);
+        _exit(good ? 0 : 1);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    stair_context_destroy(&context);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_block_runs_once),
-        cmocka_unit_test(a_thread_that_is_done_helps),
-        cmocka_unit_test(neighbours_run_on_one_thread),
-        cmocka_unit_test(the_first_failure_is_reported),
+        cmocka_unit_test(every_block_runs_once),        cmocka_unit_test(a_thread_that_is_done_helps),
+        cmocka_unit_test(neighbours_run_on_one_thread), cmocka_unit_test(the_first_failure_is_reported),
+        cmocka_unit_test(threads_are_used_again),       cmocka_unit_test(a_fork_starts_its_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

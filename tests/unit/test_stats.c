@@ -55,19 +55,19 @@ static double coefficient(double (*control)(double x), double size, double noise
 {
     stair_context *context;
     stair_controls c;
-    double out;
+    double out[2];
     assert_int_equal(stair_context_create(&context), STAIR_OK);
     assert_int_equal(stair_controls_create(context, 1, 1, 2, &c), STAIR_OK);
     c.noise = noise;
     for (uint64_t i = 0; i < SAMPLES; i++) {
         double x;
         stair_rng_normals(1, STAIR_RNG_POINTS, i, 1, &x);
-        stair_controls_add(&c, 1, (double[]){x, control(x), size});
+        assert_int_equal(stair_controls_add(context, &c, 1, 1, 3, (double[]){x, control(x), size}), STAIR_OK);
     }
-    stair_controls_apply(&c, 0, (double[]){0, -1}, &out);
+    assert_int_equal(stair_controls_apply(context, &c, (double[]){0, -1, 0, -1}, 1, out), STAIR_OK);
     stair_controls_destroy(&c);
     stair_context_destroy(&context);
-    return out;
+    return out[0];
 }
 
 static double half(double x)

@@ -43,7 +43,21 @@ static void first_steps(void **state)
                  {"linear:noise=1", 0, 0},
                  {"relu", 0, 0},
                  {"committee:indices=2", 0, 0},
-                 {"soft-committee", 0, 0}};
+                 {"soft-committee", 0, 0},
+                 /* by convolution of log |z|: tests/reference/zoo_by_quadrature.py */
+                 {"product:indices=3", 2.5651804, 1e-7},
+                 /* densities that are singular at critical values, at the ends, or have long tails */
+                 {"expr:z1^4-3*z1^2", 0.5764663, 1e-7},
+                 {"expr:cos(2*z1)", 1.61674559, 1e-7},
+                 {"expr:sign(cos(3*z1))", 61.69616728, 1e-6},
+                 {"expr:exp(-z1^2)", 0.5, 1e-7},
+                 {"expr:z1^2/(1+z1^2)", 0.5, 1e-7},
+                 {"expr:1/abs(z1)", 0.5, 1e-7},
+                 {"expr:z1/z2", 1, 1e-7},
+                 /* level sets that are parallel to coordinates in places */
+                 {"expr:max(z1,z2)", 0, 0},
+                 {"expr:relu(z1)-relu(z2)", 0, 0},
+                 {"expr:max(abs(z1),abs(z2))", 1.06798754, 1e-7}};
     (void)state;
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         stair_step list[MOST];
@@ -61,13 +75,13 @@ static double overlap_at(const char *spec, double alpha)
 {
     stair_model *model;
     stair_asymptotics_options o = stair_asymptotics_defaults();
-    double q, error;
-    stair_evolution result = {.q = &q, .q_error = &error};
+    double q[MOST * MOST], error[MOST * MOST];
+    stair_evolution result = {.q = q, .q_error = error};
     if (stair_model_create(context, spec, &model) != STAIR_OK ||
         stair_evolve(context, model, &o, alpha, false, NULL, &result) != STAIR_OK)
         fail_msg("%s: %s", spec, stair_context_message(context));
     stair_model_destroy(&model);
-    return q;
+    return q[0];
 }
 
 static void overlaps(void **state)
@@ -108,6 +122,93 @@ static void a_committee_of_two_specialises(void **state)
     assert_int_equal(list[1].kind, STAIR_STEP_WEAK);
     assert_close(list[1].alpha, 2.052382428, 3 * list[1].error);
     assert_true(list[1].error < 3e-3);
+}
+
+/* Its second step by quadrature over the one overlap there is (tests/reference/zoo_by_quadrature.py); the
+ * overlap is along (1, 1, 1)/sqrt 3. */
+static void a_committee_of_three_specialises(void **state)
+{
+    stair_step list[MOST];
+    (void)state;
+    assert_int_equal(steps_of("committee", 0, 0, list), 3); /* the last: perfect recovery, never */
+    assert_true(list[1].jump && isinf(list[2].alpha));
+    assert_close(list[0].alpha, 0, 0);
+    assert_close(list[1].alpha, 19.232004, 3 * list[1].error);
+    assert_true(list[1].error < 0.019);
+    for (int i = 0; i < 3; i++)
+        assert_close(list[1].overlap[i], 0.31638196, 3 * list[1].overlap_error[i] + 1e-6);
+}
+
+/* Beyond that step the overlap is large, and never 1: labels are signs. */
+static void a_committee_of_three_is_never_perfect(void **state)
+{
+    (void)state;
+    double q = overlap_at("committee", 25);
+    assert_true(q > 0.97 && q < 0.99);
+}
+
+/* More samples, fewer errors: also right at a step, where overlaps of different rows count. */
+static void errors_fall_along_a_staircase(void **state)
+{
+    stair_model *model;
+    stair_staircase_curve *curve = NULL;
+    stair_asymptotics_options o = stair_asymptotics_defaults();
+    (void)state;
+    o.precision = 1e-2;
+    assert_int_equal(stair_model_create(context, "committee:indices=2", &model), STAIR_OK);
+    stair_staircase_curve_create(context, model, &o, 4, &curve);
+    assert_non_null(curve);
+    assert_true(curve->points > 6);
+    for (int i = 1; i < curve->points; i++)
+        assert_true(curve->errors[i].bayes <=
+                    curve->errors[i - 1].bayes +
+                        3 * hypot(curve->errors[i].bayes_error, curve->errors[i - 1].bayes_error));
+    stair_staircase_curve_destroy(&curve);
+    stair_model_destroy(&model);
+}
+
+/* A little noise leaves the fold of |z| where it was, nearly: tests/reference/zoo_by_quadrature.py. */
+static void a_fold_stays_with_little_noise(void **state)
+{
+    stair_step list[MOST];
+    (void)state;
+    assert_int_equal(steps_of("abs:noise=1e-3", 0, 0, list), 2);
+    assert_int_equal(list[1].kind, STAIR_STEP_SPINODAL);
+    assert_true(list[1].jump);
+    assert_close(list[1].alpha, 1.13746, 3 * list[1].error + 5e-5);
+    assert_true(list[1].error < 2e-3);
+}
+
+/* Corners of boxes against integrals over coordinates, at a covariance that couples all three. */
+static void boxes_are_what_lines_find(void **state)
+{
+    static const char *const specs[] = {"committee:indices=3", "expr:sign(z1)+2*sign(z2-0.5)"};
+    static const double omega[] = {0.3, -0.8, 0.5}, labels[][2] = {{1, -1}, {3, -1}};
+    static const double cov3[] = {0.7, -0.2, 0.1, -0.2, 0.5, 0.15, 0.1, 0.15, 0.9},
+                        cov2[] = {0.7, -0.2, -0.2, 0.5};
+    (void)state;
+    for (int k = 0; k < 2; k++)
+        for (int l = 0; l < 2; l++) {
+            stair_model *model;
+            double logz[2], g[2][3], dg[2][9], error[2];
+            int p = k ? 2 : 3;
+            assert_int_equal(stair_model_create(context, specs[k], &model), STAIR_OK);
+            for (int way = 0; way < 2; way++) {
+                stair_channel_options o = stair_channel_defaults();
+                o.method = way ? "lines" : "boxes";
+                o.precision = 1e-8;
+                stair_channel_result r = {
+                    .logz = &logz[way], .g = g[way], .dg = dg[way], .error = &error[way]};
+                assert_int_equal(stair_channel_evaluate(context, model, &o, 0, 1, &labels[k][l], omega, 1,
+                                                        k ? cov2 : cov3, &r),
+                                 STAIR_OK);
+            }
+            assert_true(error[0] < 1e-10);
+            assert_close(logz[0], logz[1], 1e-7);
+            for (int i = 0; i < p; i++) assert_close(g[0][i], g[1][i], 1e-6);
+            for (int i = 0; i < p * p; i++) assert_close(dg[0][i], dg[1][i], 1e-6);
+            stair_model_destroy(&model);
+        }
 }
 
 /* Two indices are phase retrieval of complex signals: weak recovery at 1; perfect recovery with a jump, its
@@ -170,6 +271,18 @@ static void phase_retrieval_has_hard_phases(void **state)
     }
 }
 
+/* Where the fold is flatter than the precision resolves, the error reaches it: it was 2 +- 0. */
+static void folds_that_are_not_resolved_are_in_the_error(void **state)
+{
+    static const double precisions[] = {5e-2, 2e-2, 5e-3};
+    (void)state;
+    for (int k = 0; k < 3; k++) {
+        stair_step list[MOST];
+        assert_int_equal(steps_of("norm2", precisions[k], 0, list), 2);
+        assert_close(list[1].alpha, 2.026705, 3 * list[1].error);
+    }
+}
+
 /* Never learned by message passing (Troiani et al., arXiv:2405.15480); by information from where the
  * entropies of no knowledge and of much are equal: tests/reference/zoo_by_quadrature.py. */
 static void a_parity_of_three_is_hard(void **state)
@@ -211,9 +324,15 @@ int main(int argc, char **argv)
         cmocka_unit_test(staircase_has_two_steps),
         cmocka_unit_test(relu_needs_twice_the_samples),
         cmocka_unit_test(a_committee_of_two_specialises),
+        cmocka_unit_test(a_committee_of_three_specialises),
+        cmocka_unit_test(a_committee_of_three_is_never_perfect),
+        cmocka_unit_test(a_fold_stays_with_little_noise),
+        cmocka_unit_test(errors_fall_along_a_staircase),
+        cmocka_unit_test(boxes_are_what_lines_find),
         cmocka_unit_test(norm_of_two_is_complex_phase_retrieval),
         cmocka_unit_test(a_fold_without_instability_is_a_spinodal),
         cmocka_unit_test(phase_retrieval_has_hard_phases),
+        cmocka_unit_test(folds_that_are_not_resolved_are_in_the_error),
         cmocka_unit_test(a_parity_of_three_is_hard),
         cmocka_unit_test(no_hard_phase),
     };

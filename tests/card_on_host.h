@@ -1,0 +1,10 @@
+/* A card that is none, for tests: card_on_host.c. */
+#ifndef CARD_ON_HOST_H
+#define CARD_ON_HOST_H
+
+#include <stddef.h>
+
+extern size_t card_free_bytes; /* what it says is left, and the most of one allocation */
+extern int card_alive;         /* allocations that were not freed */
+
+#endif
