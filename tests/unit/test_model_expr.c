@@ -195,6 +195,20 @@ static void bounds_hold_everything(void **state)
         }
 }
 
+/* What only jumps may be zero throughout, and so may its sign. */
+static void zero_is_a_sign_of_what_only_jumps(void **state)
+{
+    static stair_line line;
+    double z[2] = {0, 1};
+    stair_program p = parse("sign(sign(z1)+sign(z2))");
+    (void)state;
+    stair_line_set(&line, &p, 0, 0);
+    stair_line_fix(&line, z);
+    stair_bound b = stair_line_bound(&line, -1, 1);
+    assert_true(stair_line_value(&line, -0.5, NULL) == 0 && stair_line_value(&line, 0.5, NULL) == 1);
+    assert_true(b.value.low <= 0 && b.value.high >= 1);
+}
+
 /* A positive number too small for doubles keeps its sign: found by fuzz_expr. */
 static void exp_is_positive(void **state)
 {
@@ -421,6 +435,7 @@ int main(void)
         cmocka_unit_test(errors_point_at_the_column),
         cmocka_unit_test(hostile_formulas_are_refused),
         cmocka_unit_test(exp_is_positive),
+        cmocka_unit_test(zero_is_a_sign_of_what_only_jumps),
         cmocka_unit_test(gradients_are_derivatives),
         cmocka_unit_test(bounds_hold_everything),
         cmocka_unit_test(no_root_is_missed),
