@@ -18,7 +18,7 @@ touch "$work/outcomes"
 
 mkdir "$tree"
 (cd "$root" && tar cf - CMakeLists.txt LICENSE README.md include src cli bench tests data cmake figures web mpi) | tar xf - -C "$tree" || exit 1
-cmake -G Ninja -S "$tree" -B "$build" -DCMAKE_BUILD_TYPE=Release >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+cmake -G Ninja -S "$tree" -B "$build" -DCMAKE_BUILD_TYPE=Release -DSTAIR_CUDA=OFF >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
 
 # build TESTS: the programs that TESTS, 'program arguments; program arguments', need
 build() {
