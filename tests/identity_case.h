@@ -4,12 +4,14 @@
 #define STAIR_TESTS_IDENTITY_CASE_H
 
 #include "channel_case.h"
+#include "long.h"
 
 typedef struct {
     const char *model; /* an attention, which has every symmetry */
     double precision, cov_low;
     int open; /* identities that need not be resolved, at most */
     char name[96];
+    bool slow; /* a fifth of the points, unless STAIR_LONG is set */
 } identity_case;
 
 static inline void identities_hold(void **state)
@@ -21,6 +23,7 @@ static inline void identities_hold(void **state)
     int count, verdicts[STAIR_VERDICTS] = {0};
     o.precision = it->precision;
     o.cov_low = it->cov_low;
+    if (it->slow && !is_long()) o.points /= 5;
     if (stair_diagnose(c.context, c.model, &o, 32, rows, &count) != STAIR_OK)
         fail_msg("%s: %s", it->model, stair_context_message(c.context));
     assert_int_equal(count, 11);

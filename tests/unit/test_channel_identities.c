@@ -18,7 +18,7 @@ static identity_case cases[] = {
     {ATTENTION "layers=2,skip=0.1", 1e-8, 1e-2, 0, ""},
     {ATTENTION "layers=2,skip=4", 1e-8, 1e-2, 0, ""},
     {ATTENTION "layers=2,skip=4", 1e-8, 1e-8, 0, ""},
-    {ATTENTION "layers=2,skip=-0.5", 1e-8, 1e-2, 0, ""},
+    {ATTENTION "layers=2,skip=-0.5", 1e-8, 1e-2, 0, "", true},
     {ATTENTION "layers=2,skip=-2.5", 1e-8, 1e-2, 0, ""},
     {ATTENTION "layers=2,skip=-2.5,mixing=literal", 1e-8, 1e-4, 0, ""},
 };

@@ -7,9 +7,9 @@
 static identity_case cases[] = {
     {ATTENTION "layers=3", 1e-3, 0.05, 0, ""},
     {ATTENTION "layers=2,tokens=3", 1e-3, 0.05, 0, ""},
-    {ATTENTION "layers=1,rank=2", 1e-3, 0.05, 1, ""},
+    {ATTENTION "layers=1,rank=2", 1e-3, 0.05, 1, "", true},
     {ATTENTION "layers=1,rank=2,tokens=3", 1e-2, 0.05, 0, ""},
-    {ATTENTION "layers=2,rank=1+2", 3e-2, 0.05, 7, ""},
+    {ATTENTION "layers=2,rank=1+2", 3e-2, 0.05, 7, "", true},
     {ATTENTION "layers=2,rank=2+1", 1e-3, 0.05, 0, ""},
 };
 
