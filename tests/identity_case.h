@@ -10,8 +10,8 @@ typedef struct {
     const char *model; /* an attention, which has every symmetry */
     double precision, cov_low;
     int open; /* identities that need not be resolved, at most */
-    char name[96];
     bool slow; /* a fifth of the points, unless STAIR_LONG is set */
+    char name[96];
 } identity_case;
 
 static inline void identities_hold(void **state)

@@ -5,12 +5,12 @@
 
 #define ATTENTION "attention:"
 static identity_case cases[] = {
-    {ATTENTION "layers=3", 1e-3, 0.05, 0, ""},
-    {ATTENTION "layers=2,tokens=3", 1e-3, 0.05, 0, ""},
-    {ATTENTION "layers=1,rank=2", 1e-3, 0.05, 1, "", true},
-    {ATTENTION "layers=1,rank=2,tokens=3", 1e-2, 0.05, 0, ""},
-    {ATTENTION "layers=2,rank=1+2", 3e-2, 0.05, 7, "", true},
-    {ATTENTION "layers=2,rank=2+1", 1e-3, 0.05, 0, ""},
+    {ATTENTION "layers=3", 1e-3, 0.05, 0, false, ""},
+    {ATTENTION "layers=2,tokens=3", 1e-3, 0.05, 0, false, ""},
+    {ATTENTION "layers=1,rank=2", 1e-3, 0.05, 1, true, ""},
+    {ATTENTION "layers=1,rank=2,tokens=3", 1e-2, 0.05, 0, false, ""},
+    {ATTENTION "layers=2,rank=1+2", 3e-2, 0.05, 7, true, ""},
+    {ATTENTION "layers=2,rank=2+1", 1e-3, 0.05, 0, false, ""},
 };
 
 int main(int argc, char **argv)
