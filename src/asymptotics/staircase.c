@@ -469,7 +469,8 @@ static stair_status fold_before(staircase *s, const stair_perfect *limit, stair_
     return STAIR_OK;
 }
 
-/* No fold was seen: points that may hide one are solved with the full rule, the worst first. */
+/* No fold was seen: points that may hide one are solved with more samples, the worst first.  With one
+ * direction the full rule costs no more. */
 static stair_status check_last_branch(staircase *s, const stair_perfect *limit, stair_step *step)
 {
     double doubt;
@@ -480,6 +481,7 @@ static stair_status check_last_branch(staircase *s, const stair_perfect *limit, 
         doubt = stair_fold_doubt(s->last, limit->alpha, &worst);
         if (k == tuning.checks || worst < 0 || doubt <= s->options->precision) break;
         if (s->last->point[worst].known_noise > 0) break;
+        if (s->b->learned > 1) s->other->fine.rule = s->b->coarse.rule;
         stair_status status = solve_at(s->other, s->other_point, s->last->point[worst].v, true, &here);
         if (status == STAIR_COSTLY || status == STAIR_NOT_CONVERGED) break;
         STAIR_TRY(status);

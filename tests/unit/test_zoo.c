@@ -271,16 +271,29 @@ static void phase_retrieval_has_hard_phases(void **state)
     }
 }
 
-/* Where the fold is flatter than the precision resolves, the error reaches it: it was 2 +- 0. */
+/* Where the fold is flatter than the precision resolves, the error reaches it: with these seeds it was
+ * 2 +- 0.  Nothing is claimed to be exact that a walk has shown with noise. */
 static void folds_that_are_not_resolved_are_in_the_error(void **state)
 {
-    static const double precisions[] = {5e-2, 2e-2, 5e-3};
+    static const struct {
+        double precision;
+        uint64_t seed;
+    } cases[] = {{0.1, 2}, {0.1, 5}, {1e-2, 2}, {5e-2, 1}, {5e-3, 1}};
+    stair_asymptotics_options o = stair_asymptotics_defaults();
+    stair_model *model;
     (void)state;
-    for (int k = 0; k < 3; k++) {
+    assert_int_equal(stair_model_create(context, "norm2", &model), STAIR_OK);
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         stair_step list[MOST];
-        assert_int_equal(steps_of("norm2", precisions[k], 0, list), 2);
+        int count;
+        o.precision = cases[k].precision;
+        o.seed = cases[k].seed;
+        stair_status status = stair_threshold(context, model, &o, 0, MOST, list, &count);
+        assert_true(status == STAIR_OK || status == STAIR_NOT_CONVERGED);
+        assert_int_equal(count, 2);
         assert_close(list[1].alpha, 2.026705, 3 * list[1].error);
     }
+    stair_model_destroy(&model);
 }
 
 /* Never learned by message passing (Troiani et al., arXiv:2405.15480); by information from where the
