@@ -32,6 +32,7 @@ static const struct {
                            1/v */
     int few;            /* numbers of Z up to which averages over discrete labels are cheap, */
     int few_noisy;      /* and up to which jumps are looked for with noise on y */
+    size_t cheap;       /* samples of a replicate, at least, with one number of Z */
     double most_alpha;  /* no step is looked for beyond */
     double slack;       /* by which alpha(v) may fall, at least, before it counts as a fold */
     double wide;        /* of log v: slopes of noisy maps are not taken between points closer than that */
@@ -57,6 +58,7 @@ static const struct {
             .flat_mean = 1e-2,
             .few = 3,
             .few_noisy = 1,
+            .cheap = 1024,
             .most_alpha = 1e3,
             .slack = 3e-3,
             .wide = 0.02,
@@ -606,6 +608,9 @@ static stair_status climb(staircase *s, int steps)
             return STAIR_OK; /* nothing is recovered perfectly */
         if (!s->b->kernel && !cheap(s->b->model, s->b->structure))
             s->b->coarse.rule = &stair_average_samples; /* all that is asked is whether alpha falls */
+        if (!s->b->kernel && s->b->model->info.indices * s->b->model->info.tokens == 1 &&
+            !s->options->points && s->b->coarse.points < tuning.cheap)
+            s->b->coarse.points = tuning.cheap;
         STAIR_TRY(walk(s, start, &found));
         if (!found && s->b->kernel) {
             STAIR_TRY(beyond_perfect(s, &found));

@@ -172,11 +172,13 @@ static void a_fold_stays_with_little_noise(void **state)
 {
     stair_step list[MOST];
     (void)state;
-    assert_int_equal(steps_of("abs:noise=1e-3", 0, 0, list), 2);
-    assert_int_equal(list[1].kind, STAIR_STEP_SPINODAL);
-    assert_true(list[1].jump);
-    assert_close(list[1].alpha, 1.13746, 3 * list[1].error + 5e-5);
-    assert_true(list[1].error < 2e-3);
+    for (int rough = 0; rough < 2; rough++) { /* it was missed at 1e-2 */
+        assert_int_equal(steps_of("abs:noise=1e-3", rough ? 1e-2 : 0, 0, list), 2);
+        assert_int_equal(list[1].kind, STAIR_STEP_SPINODAL);
+        assert_true(list[1].jump);
+        assert_close(list[1].alpha, 1.13746, 3 * list[1].error + 5e-5);
+        assert_true(list[1].error < (rough ? 2e-2 : 2e-3));
+    }
 }
 
 /* Corners of boxes against integrals over coordinates, at a covariance that couples all three. */
