@@ -202,6 +202,7 @@ static void of_one(const stair_step_of *s, const stair_bound *x, stair_bound *ou
         }
         return;
     case STAIR_OP_EXP:
+        out->rests |= isinf(a.low); /* exp(-inf) is 0 */
         chain(widened(stair_positive_exp(a.low), stair_positive_exp(a.high)),
               widened(stair_positive_exp(a.low), stair_positive_exp(a.high)), x->slope, out);
         return;

@@ -81,11 +81,13 @@ static void what_is_not_defined_stays_so(void **state)
     assert_true(!bound.empty && bound.value.low <= 0 && bound.value.high >= 0);
 }
 
-/* relu, min and max stay at one end of their range over a stretch: sign and comparisons see both values. */
+/* relu, min and max stay at one end of their range over a stretch, as do exp, tanh and erf by rounding: sign
+ * and comparisons see both values. */
 static void what_rests_is_bounded(void **state)
 {
     static const char *const texts[] = {"relu(z1)>0",         "sign(relu(z1))",       "0>-max(z1,0)",
-                                        "sign(-min(z1,0)*2)", "0<relu(z1)^2*abs(z1)", "sign(max(z1,z1>2))"};
+                                        "sign(-min(z1,0)*2)", "0<relu(z1)^2*abs(z1)", "sign(max(z1,z1>2))",
+                                        "sign(0^z1)",         "tanh(40*z1)<1",        "1>erf(40*z1)"};
     (void)state;
     for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) {
         stair_program p = parse(texts[k]);

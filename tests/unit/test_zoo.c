@@ -103,6 +103,27 @@ static void staircase_has_two_steps(void **state)
     assert_true(list[1].error < 1e-3);
 }
 
+/* Between its steps z1 is known in full and z2, z3 are not at all: that is no perfect recovery, and V stays
+ * positive.  At 3 these have what a parity of two has. */
+static void one_index_in_full_is_not_all(void **state)
+{
+    stair_asymptotics_options how = stair_asymptotics_defaults();
+    stair_model *model;
+    double q[9], error[9];
+    stair_evolution result = {.q = q, .q_error = error};
+    (void)state;
+    how.precision = 0.1;
+    assert_int_equal(stair_model_create(context, "staircase", &model), STAIR_OK);
+    for (int informed = 0; informed < 2; informed++) {
+        assert_int_equal(stair_evolve(context, model, &how, 1.5, informed, NULL, &result), STAIR_OK);
+        assert_int_equal(result.stop, STAIR_STOP_CONVERGED);
+        assert_close(q[0], 1, 1e-9);
+        assert_close(q[4], 0, 1e-9);
+        assert_close(q[8], 0, 1e-9);
+    }
+    stair_model_destroy(&model);
+}
+
 /* Labels are flat half of the time: two samples for each equation. */
 static void relu_needs_twice_the_samples(void **state)
 {
@@ -337,6 +358,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(first_steps),
         cmocka_unit_test(overlaps),
         cmocka_unit_test(staircase_has_two_steps),
+        cmocka_unit_test(one_index_in_full_is_not_all),
         cmocka_unit_test(relu_needs_twice_the_samples),
         cmocka_unit_test(a_committee_of_two_specialises),
         cmocka_unit_test(a_committee_of_three_specialises),
