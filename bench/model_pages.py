@@ -38,10 +38,13 @@ PAGES = {
     "committee": ("committee", 0, "The sum of all indices is learned at once; each by itself at the specialisation (Aubin "
                   "et al., arXiv:1806.05451), which is a jump."),
     "soft-committee": ("soft-committee", 2, "As the committee, with labels that are numbers."),
-    "staircase": ("staircase", 0, "z1 by its square, then a parity of two (Troiani et al., arXiv:2405.15480)."),
+    "staircase": ("staircase", 0, "z1 by its square, then a parity of two (Troiani et al., arXiv:2405.15480). z1 jumps to full "
+                  "recovery between its steps. Where z2 and z3 are not known the plug-in estimate has sign(0) = 0, and "
+                  "its error grows with their first overlap."),
 }
 
 FOLDS = {"square", "abs", "norm2"}  # jumps of a few per cent, which a quick figure does not see
+SLOW = {"soft-committee", "staircase"}  # coarse curves, and the patience they take
 
 
 def ask(stair, *words):
@@ -55,6 +58,8 @@ def picture(stair, name, spec, seconds):
     with tempfile.TemporaryDirectory() as folder:
         try:
             quick = [] if name in FOLDS else ["--quick"]
+            if name in SLOW:
+                quick += ["--precision", "0.1", "--patience", "20"]
             subprocess.run([stair, "figure", "staircase", spec, *quick, "--out", folder, "--quiet"], timeout=seconds,
                            capture_output=True, check=False)  # 3: drawn, with larger errors than were asked for
             shutil.copy(os.path.join(folder, "staircase.svg"), os.path.join(FOLDER, name + ".svg"))

@@ -14,12 +14,13 @@ static const struct {
     double
         unlearned; /* overlaps below this part of the largest are those of directions that are not learned */
     double inside; /* distance of an overlap from 0 and 1, at least */
-} tuning = {.tolerance = 0.01, .unlearned = 1e-6, .inside = 1e-15};
+    double most; /* log Qhat of what is recovered in full while other directions are not: V stays positive */
+} tuning = {.tolerance = 0.01, .unlearned = 1e-6, .inside = 1e-15, .most = 27.6};
 
 static double overlap_of(double y, double unused)
 {
     (void)unused;
-    return 1 / (1 + exp(-y));
+    return 1 / (1 + exp(-fmin(y, tuning.most)));
 }
 
 /* log(q / (1 - q)) */

@@ -84,11 +84,11 @@ static void move(stair_branch *b, const double *next, double most)
     for (int c = 0; c < cells; c++) b->y[c] += scale * (next[c] - b->y[c]);
 }
 
-/* Perfect recovery, or back to zero where side information does not hold it. */
+/* Perfect recovery of everything, or back to zero where side information does not hold it. */
 static bool has_left(const stair_branch *b, stair_map_target target)
 {
-    return !target.by_mean &&
-           (stair_branch_largest(b) < b->perfect || (b->side == 0 && stair_branch_least(b) > 1 - 1e-9));
+    return !target.by_mean && ((!b->kernel && stair_branch_largest(b) < b->perfect) ||
+                               (b->side == 0 && stair_branch_least(b) > 1 - 1e-9));
 }
 
 /* A learned direction on its way back to zero while others stay: it has to be let go. */

@@ -9,6 +9,7 @@
  * stable (perfect.c) unless alpha(v) was larger before. */
 #include "asymptotics/branch.h"
 #include "asymptotics/crossing.h"
+#include "asymptotics/fold.h"
 #include "asymptotics/perfect.h"
 #include "asymptotics/staircase.h"
 
@@ -31,6 +32,7 @@ static const struct {
                            1/v */
     int few;            /* numbers of Z up to which averages over discrete labels are cheap, */
     int few_noisy;      /* and up to which jumps are looked for with noise on y */
+    size_t cheap;       /* samples of a replicate, at least, with one number of Z */
     double most_alpha;  /* no step is looked for beyond */
     double slack;       /* by which alpha(v) may fall, at least, before it counts as a fold */
     double wide;        /* of log v: slopes of noisy maps are not taken between points closer than that */
@@ -40,10 +42,13 @@ static const struct {
     double finer;       /* a grid by that part for each halving of its error, */
     double margin;      /* to this part of what is wanted, */
     double finest;      /* and no finer */
-    int attempts;       /* to find the largest alpha of a fold */
+    int checks;         /* points of the last branch that the full rule may be asked about, */
+    int attempts;       /* and times, to find the largest alpha of a fold */
     double apart;       /* in log v, of the three points that show it, */
     double inside;      /* within which it has to be */
     double top_error;   /* relative error of what a parabola through them says */
+    double stands_out;  /* errors by which a fold is above where perfect recovery is stable, */
+    double least;       /* for which errors go down to this part of the precision */
 } tuning = {.first = 0.85,
             .ratio = 0.55,
             .new_overlap = 0.1,
@@ -53,6 +58,7 @@ static const struct {
             .flat_mean = 1e-2,
             .few = 3,
             .few_noisy = 1,
+            .cheap = 1024,
             .most_alpha = 1e3,
             .slack = 3e-3,
             .wide = 0.02,
@@ -62,10 +68,13 @@ static const struct {
             .finer = 0.1,
             .margin = 0.7,
             .finest = 2.0,
+            .checks = 8,
             .attempts = 4,
             .apart = 0.3,
             .inside = 0.7,
-            .top_error = 0.3};
+            .top_error = 0.3,
+            .stands_out = 4,
+            .least = 0.3};
 
 typedef struct {
     stair_branch *b;
@@ -82,6 +91,7 @@ typedef struct {
     stair_mark *marks;    /* (capacity) or NULL: where branches begin */
     bool weak_only;       /* the last branch, which leads to perfect recovery, is not walked */
     bool weak_known;      /* all weak-recovery steps are found */
+    stair_fold *last;     /* the last branch, as walked */
 } staircase;
 
 static stair_walk_point as_walk(double v, const stair_branch_point *point)
@@ -335,8 +345,9 @@ static stair_status look_for_top(staircase *s, double *middle, bool *found, stai
     return STAIR_OK;
 }
 
-/* The largest alpha of the fold that the walk met, with the full rule; error is relative. */
-static stair_status refine_top(staircase *s, double *error)
+/* The largest alpha of the fold that the walk met, with the full rule; error is relative.  Close above
+ * `limit` it is wanted better, for it to be told from that. */
+static stair_status refine_top(staircase *s, double limit, double *error)
 {
     double middle = log(s->top.v), doubt = 0;
     bool found = false;
@@ -346,8 +357,10 @@ static stair_status refine_top(staircase *s, double *error)
         const stair_branch_point *point = s->other_point;
         *error = hypot(point->alpha_error / point->alpha, doubt);
         if (!found) continue;
-        if (more++ == tuning.more || s->options->points || *error <= s->options->precision) return STAIR_OK;
-        if (!sharpen(s->other, point, *error, s->options->precision)) return STAIR_OK;
+        double above = s->top.alpha / limit - 1, wanted = s->options->precision;
+        if (above > 0) wanted = fmin(wanted, fmax(above / tuning.stands_out, tuning.least * wanted));
+        if (more++ == tuning.more || s->options->points || *error <= wanted) return STAIR_OK;
+        if (!sharpen(s->other, point, *error, wanted)) return STAIR_OK;
     }
     return found ? STAIR_OK
                  : stair_fail(s->b->context, STAIR_NOT_CONVERGED,
@@ -374,7 +387,7 @@ static void begin_at_top(const staircase *s, double error, stair_step *step)
 static stair_status land(staircase *s)
 {
     double error;
-    STAIR_TRY(refine_top(s, &error));
+    STAIR_TRY(refine_top(s, 0, &error));
     stair_step *step = new_step(s, STAIR_STEP_WEAK);
     if (!step) return STAIR_OK;
     describe(s, step);
@@ -387,7 +400,7 @@ static stair_status land(staircase *s)
 static stair_status pass_spinodal(staircase *s, stair_walk_point now)
 {
     double error, q[STAIR_SQUARE];
-    stair_status status = refine_top(s, &error);
+    stair_status status = refine_top(s, 0, &error);
     if (status == STAIR_NOT_CONVERGED) return STAIR_OK; /* it was noise */
     STAIR_TRY(status);
     stair_step *step = new_step(s, STAIR_STEP_SPINODAL);
@@ -415,6 +428,7 @@ static stair_status walk(staircase *s, double start, bool *found)
         if (s->point->stop == STAIR_STOP_ITERATIONS)
             return stair_fail(s->b->context, STAIR_NOT_CONVERGED,
                               "no fixed point with mean 1 - Q = %g; residual %.2g", v, s->point->residual);
+        if (!s->b->kernel) stair_fold_note(s->last, v, s->point);
         bool was = s->jumping;
         double noise = fmax(tuning.slack, s->point->alpha_error / s->point->alpha);
         s->jumping = now.alpha < s->top.alpha * (1 - noise) || (was && now.alpha < s->top.alpha);
@@ -440,6 +454,51 @@ static stair_status walk(staircase *s, double start, bool *found)
     return STAIR_OK;
 }
 
+/* The fold that the walk met, or that a check found, against where perfect recovery is stable.  False where
+ * there is none, or none that stands out. */
+static stair_status fold_before(staircase *s, const stair_perfect *limit, stair_step *step, bool *found)
+{
+    double error;
+    *found = false;
+    stair_status status = refine_top(s, limit->alpha, &error);
+    if (status == STAIR_NOT_CONVERGED) return STAIR_OK; /* it was noise */
+    STAIR_TRY(status);
+    *found = s->top.alpha * (1 - 3 * error) > limit->alpha;
+    if (*found)
+        begin_at_top(s, error, step);
+    else
+        step->error = fmax(step->error, s->top.alpha * (1 + error) - limit->alpha);
+    return STAIR_OK;
+}
+
+/* No fold was seen: points that may hide one are solved with more samples, the worst first.  With one
+ * direction the full rule costs no more. */
+static stair_status check_last_branch(staircase *s, const stair_perfect *limit, stair_step *step)
+{
+    double doubt;
+    int worst;
+    stair_walk_point here;
+    *s->other = *s->b;
+    for (int k = 0;; k++) {
+        doubt = stair_fold_doubt(s->last, limit->alpha, &worst);
+        if (k == tuning.checks || worst < 0 || doubt <= s->options->precision) break;
+        if (s->last->point[worst].known_noise > 0) break;
+        if (s->b->learned > 1) s->other->fine.rule = s->b->coarse.rule;
+        stair_status status = solve_at(s->other, s->other_point, s->last->point[worst].v, true, &here);
+        if (status == STAIR_COSTLY || status == STAIR_NOT_CONVERGED) break;
+        STAIR_TRY(status);
+        stair_fold_solved(s->last, worst, s->other_point);
+        if (here.alpha * (1 - 3 * here.alpha_noise) > limit->alpha) {
+            bool found;
+            s->top = here;
+            STAIR_TRY(fold_before(s, limit, step, &found));
+            if (found) return STAIR_OK;
+        }
+    }
+    step->error = fmax(step->error, doubt * limit->alpha);
+    return STAIR_OK;
+}
+
 /* Everything is learned: the last branch ends in perfect recovery. */
 static stair_status last_step(staircase *s, double end_alpha)
 {
@@ -454,17 +513,10 @@ static stair_status last_step(staircase *s, double end_alpha)
     for (int i = 0; i < model->info.indices; i++) identity[i * (model->info.indices + 1)] = 1;
     name_learned(model, identity, step);
     for (int i = 0; i < model->info.indices; i++) step->overlap[i] = 1;
-    if (s->top.alpha > end_alpha * (1 + tuning.slack) && s->top.v > 10 * tuning.last_mean) {
-        double error;
-        stair_status status = refine_top(s, &error);
-        if (status == STAIR_NOT_CONVERGED) return STAIR_OK; /* noise, no fold */
-        STAIR_TRY(status);
-        if (s->top.alpha * (1 - 3 * error) > limit.alpha)
-            begin_at_top(s, error, step);
-        else /* a fold that is not resolved: the step may be there */
-            step->error = fmax(limit.error, s->top.alpha * (1 + error) - limit.alpha);
-    }
-    return STAIR_OK;
+    bool found = false;
+    if (s->top.alpha > end_alpha * (1 + tuning.slack) && s->top.v > 10 * tuning.last_mean)
+        STAIR_TRY(fold_before(s, &limit, step, &found));
+    return found || !isfinite(limit.alpha) ? STAIR_OK : check_last_branch(s, &limit, step);
 }
 
 /* What is learned was recovered in full and the rest is still stable: it loses that where alpha times the
@@ -556,6 +608,9 @@ static stair_status climb(staircase *s, int steps)
             return STAIR_OK; /* nothing is recovered perfectly */
         if (!s->b->kernel && !cheap(s->b->model, s->b->structure))
             s->b->coarse.rule = &stair_average_samples; /* all that is asked is whether alpha falls */
+        if (!s->b->kernel && s->b->model->info.indices * s->b->model->info.tokens == 1 &&
+            !s->options->points && s->b->coarse.points < tuning.cheap)
+            s->b->coarse.points = tuning.cheap;
         STAIR_TRY(walk(s, start, &found));
         if (!found && s->b->kernel) {
             STAIR_TRY(beyond_perfect(s, &found));
@@ -592,7 +647,9 @@ static stair_status find(stair_context *context, const stair_model *model, int s
     STAIR_TRY(stair_asymptotics_check(context, s->options));
     s->b = malloc(2 * sizeof *s->b);
     s->point = malloc(2 * sizeof *s->point);
-    stair_status status = s->b && s->point ? STAIR_OK : stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+    s->last = calloc(1, sizeof *s->last);
+    stair_status status =
+        s->b && s->point && s->last ? STAIR_OK : stair_fail(context, STAIR_NO_MEMORY, "out of memory");
     if (status == STAIR_OK) {
         s->other = s->b + 1;
         s->other_point = s->point + 1;
@@ -609,6 +666,7 @@ static stair_status find(stair_context *context, const stair_model *model, int s
     if (status == STAIR_OK && !s->weak_only) status = judge(s);
     free(s->b);
     free(s->point);
+    free(s->last);
     return status;
 }
 

@@ -91,7 +91,8 @@ typedef struct {
     bool broken; /* jumps, has a pole or is not defined somewhere inside */
     bool bent;   /* abs, relu, min or max change over inside: it may be flat on one side */
     bool empty;  /* is defined nowhere */
-    bool flat;   /* only jumps: the ends of its range may be taken throughout, not at single places alone */
+    bool flat;   /* only jumps: the ends of its range may be taken throughout, not at single places alone, */
+    bool rests;  /* as they may by what relu, min or max make of it */
 } stair_bound;
 
 /* One coordinate of a program with the others fixed. */

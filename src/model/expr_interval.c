@@ -169,10 +169,10 @@ static void of_one(const stair_step_of *s, const stair_bound *x, stair_bound *ou
         chain(negative(a), exactly(-1), x->slope, out);
         return;
     case STAIR_OP_SIGN:
-        out->broken |= a.low < 0 && a.high > 0;
-        out->value = x->flat
+        out->value = x->flat || x->rests
                          ? (stair_range){sign(a.low), sign(a.high)}
                          : (stair_range){sign(a.low < 0 ? a.low : a.high), sign(a.high > 0 ? a.high : a.low)};
+        out->broken |= out->value.low < out->value.high;
         out->slope = exactly(0);
         return;
     case STAIR_OP_ABS:
@@ -183,6 +183,7 @@ static void of_one(const stair_step_of *s, const stair_bound *x, stair_bound *ou
              x->slope, out);
         return;
     case STAIR_OP_RELU:
+        out->rests |= x->flat || a.low < 0;
         bend(a, exactly(0), exactly(1), (stair_range){fmax(0, a.low), fmax(0, a.high)}, x->slope, out);
         return;
     case STAIR_OP_SQRT:
@@ -201,6 +202,7 @@ static void of_one(const stair_step_of *s, const stair_bound *x, stair_bound *ou
         }
         return;
     case STAIR_OP_EXP:
+        out->rests |= isinf(a.low); /* exp(-inf) is 0 */
         chain(widened(stair_positive_exp(a.low), stair_positive_exp(a.high)),
               widened(stair_positive_exp(a.low), stair_positive_exp(a.high)), x->slope, out);
         return;
@@ -267,9 +269,10 @@ static void of_two(const stair_step_of *s, const stair_bound *x, const stair_bou
         return;
     }
     case STAIR_OP_LESS:
-        out->broken |= gap.low < 0 && gap.high > 0;
-        out->value = (stair_range){gap.high < 0 || (gap.high <= 0 && gap.low < 0 && !(x->flat && y->flat)),
+        out->value = (stair_range){gap.high < 0 ||
+                                       (gap.high <= 0 && gap.low < 0 && !(x->flat && y->flat) && !out->rests),
                                    gap.low < 0};
+        out->broken |= out->value.low < out->value.high;
         out->slope = exactly(0);
         return;
     case STAIR_OP_MIN:
@@ -277,6 +280,7 @@ static void of_two(const stair_step_of *s, const stair_bound *x, const stair_bou
         bool first = s->op == STAIR_OP_MIN ? gap.high <= 0 : gap.low >= 0,
              second = s->op == STAIR_OP_MIN ? gap.low >= 0 : gap.high <= 0;
         out->bent |= !first && !second;
+        out->rests |= (!second && x->flat) || (!first && y->flat);
         double (*pick)(double, double) = s->op == STAIR_OP_MIN ? fmin : fmax;
         out->value = (stair_range){pick(a.low, b.low), pick(a.high, b.high)};
         out->slope = first ? x->slope : second ? y->slope : hull(x->slope, y->slope);
@@ -297,6 +301,7 @@ static stair_bound bound_step(const stair_step_of *s, const stair_bound *a, cons
 {
     stair_bound out = {.broken = a->broken || b->broken,
                        .bent = a->bent || b->bent,
+                       .rests = a->rests || b->rests,
                        .empty = a->empty || b->empty,
                        .flat = s->flat};
     if (out.empty) return out;

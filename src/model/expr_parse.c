@@ -130,16 +130,52 @@ static int variable(reader *r)
     return step < 0 ? fail_at(r, start, what) : step;
 }
 
-static int unknown_word(reader *r, const char *start, const char *word)
+/* What other languages write, and what stands for it here. */
+static const struct {
+    const char *word, *here;
+} foreign[] = {{"ln", "log"},       {"pow", "a^b"},          {"fabs", "abs"},       {"heaviside", "(0 < a)"},
+               {"step", "(0 < a)"}, {"pi", "3.14159265359"}, {"e", "2.71828182846"}};
+enum { FOREIGN = sizeof foreign / sizeof *foreign };
+
+static const char *written_here(const char *word)
 {
-    const char *names[FUNCTIONS + 1], *close;
-    char what[120];
+    if (strchr("xXZ", word[0]) && (isdigit((unsigned char)word[1]) || !word[1])) return "z1, z2 ...";
+    for (int k = 0; k < FOREIGN; k++)
+        if (!strcmp(foreign[k].word, word)) return foreign[k].here;
+    return NULL;
+}
+
+static int unknown_word(reader *r, const char *start, const char *word, size_t length)
+{
+    const char *names[FUNCTIONS + 1], *here = written_here(word);
+    char what[200];
     for (int k = 0; k < FUNCTIONS; k++) names[k] = functions[k].name;
     names[FUNCTIONS] = NULL;
-    close = stair_closest(word, names);
-    snprintf(what, sizeof what, "unknown name '%s'%s%s%s", word, close ? ", did you mean '" : "",
-             close ? close : "", close ? "'?" : "");
+    const char *close = stair_closest(word, names);
+    size_t used =
+        (size_t)snprintf(what, sizeof what, "unknown name '%s%s'", word, length >= WORD ? "..." : "");
+    if (here)
+        snprintf(what + used, sizeof what - used, "; write %s", here);
+    else if (close)
+        snprintf(what + used, sizeof what - used, ", did you mean '%s'?", close);
+    else {
+        used += (size_t)snprintf(what + used, sizeof what - used, "; known are z1, z2 ...");
+        for (int k = 0; k < FUNCTIONS; k++)
+            used += (size_t)snprintf(what + used, sizeof what - used, " %s", functions[k].name);
+    }
     return fail_at(r, start, what);
+}
+
+/* Where an operator or the end should be. */
+static int no_operator(reader *r)
+{
+    char what[80], c = *r->at;
+    if (c == ')') return fail_at(r, r->at, "this ')' closes nothing");
+    if (c == ',') return fail_at(r, r->at, "',' stands only between the numbers of min and max");
+    if (!ispunct((unsigned char)c) || c == '(' || c == '.' || c == '_')
+        return fail_at(r, r->at, "an operator is missing before this");
+    snprintf(what, sizeof what, "'%c' is no operator; + - * / ^ < > <= >= are", c);
+    return fail_at(r, r->at, what);
 }
 
 static int call(reader *r)
@@ -153,17 +189,19 @@ static int call(reader *r)
     word[length < sizeof word - 1 ? length : sizeof word - 1] = 0;
     r->at += length;
     while (k < FUNCTIONS && (strlen(functions[k].name) != length || strcmp(functions[k].name, word))) k++;
-    if (k == FUNCTIONS) return unknown_word(r, start, word);
+    if (k == FUNCTIONS) return unknown_word(r, start, word, length);
     if (!take(r, '(')) {
         snprintf(what, sizeof what, "'(' is missing after %s", functions[k].name);
         return fail_at(r, r->at, what);
     }
     for (int i = 0; i < functions[k].arguments; i++) {
         snprintf(what, sizeof what, "%s takes two numbers, with ',' between", functions[k].name);
-        if (i && !take(r, ',')) return fail_at(r, r->at, what);
+        if (i && !take(r, ','))
+            return *r->at && *r->at != ')' && *r->at != ';' ? no_operator(r) : fail_at(r, r->at, what);
         if ((argument[i] = comparison(r)) < 0) return -1;
     }
     if (!take(r, ')')) {
+        if (*r->at && *r->at != ',' && *r->at != ';') return no_operator(r);
         snprintf(what, sizeof what, *r->at == ',' ? "%s takes %s" : "')' of %s is missing%.0s",
                  functions[k].name, functions[k].arguments == 1 ? "one number" : "two numbers");
         return fail_at(r, r->at, what);
@@ -183,10 +221,11 @@ static int atom(reader *r)
     if (take(r, '(')) {
         int inner = comparison(r);
         if (inner < 0) return -1;
-        if (!take(r, ')')) return fail_at(r, start, "this '(' is not closed");
-        return inner;
+        if (take(r, ')')) return inner;
+        return *r->at && *r->at != ';' ? no_operator(r) : fail_at(r, start, "this '(' is not closed");
     }
     if (!c) return fail_at(r, start, "the formula ends where a number, z1 or '(' should be");
+    if (c == '|') return fail_at(r, start, "|z1| is written abs(z1)");
     return fail_at(r, start, "a number, z1 or '(' should be here");
 }
 
@@ -277,8 +316,8 @@ static int comparison(reader *r)
     if (left < 0) return -1;
     skip_space(r);
     const char *start = r->at;
-    if (*start == '=' || *start == '!')
-        return fail_at(r, start, "no two numbers are compared for being equal; '<' and '>' are there");
+    if (*start == '=' || (*start == '!' && start[1] == '='))
+        return fail_at(r, start, "numbers are compared by '<' and '>' only, not for being equal");
     bool less = take(r, '<'), more = !less && take(r, '>');
     if (!less && !more) return left;
     bool equal = *r->at == '=';
@@ -311,19 +350,17 @@ static void outputs(reader *r)
         }
         int step = comparison(r);
         if (step < 0) return;
+        skip_space(r);
+        if (*r->at && *r->at != ';') {
+            no_operator(r);
+            return;
+        }
         if (!p->step[step].needs) {
             fail_at(r, start, "this output is a constant and tells nothing of Z");
             return;
         }
         p->output[p->outputs++] = step;
     } while (take(r, ';'));
-    skip_space(r);
-    if (*r->at == ')')
-        fail_at(r, r->at, "this ')' closes nothing");
-    else if (*r->at == ',')
-        fail_at(r, r->at, "',' stands only between the numbers of min and max");
-    else if (*r->at)
-        fail_at(r, r->at, "an operator should be here");
 }
 
 stair_status stair_program_parse(stair_context *context, const char *text, stair_program *program)

@@ -13,7 +13,7 @@
 
 static double power_of(double a, double exponent, bool whole)
 {
-    if (!whole) return pow(a, exponent);
+    if (!whole) return a < 0 ? NAN : pow(a, exponent); /* pow(-inf, -1.5) is 0 */
     double result = 1, base = a;
     for (int k = abs((int)exponent); k; k /= 2, base *= base)
         if (k & 1) result *= base;

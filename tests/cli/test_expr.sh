@@ -38,8 +38,17 @@ z1)|column 3
 z1 z2|column 4: an operator
 z1;;z2|column 4
 z1;|column 4
-z1%2|column 3
-z1=2|compared for being equal
+z1%2|column 3: '%' is no operator
+(z1%2)|column 4: '%' is no operator
+sin(z1 z2)|column 8: an operator is missing before this
+max(z1:z2)|column 7: ':' is no operator
+2(z1)|column 2: an operator is missing before this
+z1!|column 3: '!' is no operator
+ln(z1)|unknown name 'ln'; write log
+X1^2|unknown name 'X1'; write z1
+floor(z1)|unknown name 'floor'; known are z1, z2 .* relu min max
+abcdefghijklmnopqrstu(z1)|unknown name 'abcdefghijklmno...'
+z1=2|not for being equal
 z1,nois=1|did you mean 'noise'
 z1,formula=z2|given twice
 z1,tokens=0|tokens
@@ -51,6 +60,7 @@ z1^1e308|numbers go up to
 z1;z1|cannot be solved
 |needs its formula
 LIST
+refuse 'bars for abs' 'column 1: .z1. is written abs' "$STAIR" threshold 'expr:|z1|'
 long=$(printf 'z1+%.0s' {1..2000})
 refuse 'a long formula' 'longer than' "$STAIR" threshold "expr:${long}z1"
 deep=$(printf '(%.0s' {1..100})

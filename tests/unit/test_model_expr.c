@@ -59,9 +59,10 @@ static void formulas_mean_what_they_say(void **state)
 /* z2 = -1: no step makes a number of what has none, one by one or in blocks. */
 static void what_is_not_defined_stays_so(void **state)
 {
-    static const char *const texts[] = {
-        "sign(sqrt(z2))",   "relu(log(z2))", "min(z1,sqrt(z2))", "min(sqrt(z2),z1)",  "max(z1,sqrt(z2))",
-        "max(sqrt(z2),z1)", "sqrt(z2)<z1",   "abs(sqrt(z2))",    "sign(sign(z2)^z1)", "z1>log(z2)"};
+    static const char *const texts[] = {"sign(sqrt(z2))",   "relu(log(z2))",     "min(z1,sqrt(z2))",
+                                        "min(sqrt(z2),z1)", "max(z1,sqrt(z2))",  "max(sqrt(z2),z1)",
+                                        "sqrt(z2)<z1",      "abs(sqrt(z2))",     "sign(sign(z2)^z1)",
+                                        "z1>log(z2)",       "(z2/relu(z2))^-1.5"};
     double z[STAIR_FORMULA_CELLS * STAIR_BLOCK], value[STAIR_MOST_NODES * STAIR_BLOCK];
     (void)state;
     for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) {
@@ -78,6 +79,29 @@ static void what_is_not_defined_stays_so(void **state)
     stair_line_fix(&line, (double[STAIR_FORMULA_CELLS]){0});
     stair_bound bound = stair_line_bound(&line, -1.15, -0.65);
     assert_true(!bound.empty && bound.value.low <= 0 && bound.value.high >= 0);
+}
+
+/* relu, min and max stay at one end of their range over a stretch, as do exp, tanh and erf by rounding: sign
+ * and comparisons see both values. */
+static void what_rests_is_bounded(void **state)
+{
+    static const char *const texts[] = {"relu(z1)>0",         "sign(relu(z1))",       "0>-max(z1,0)",
+                                        "sign(-min(z1,0)*2)", "0<relu(z1)^2*abs(z1)", "sign(max(z1,z1>2))",
+                                        "sign(0^z1)",         "tanh(40*z1)<1",        "1>erf(40*z1)"};
+    (void)state;
+    for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) {
+        stair_program p = parse(texts[k]);
+        stair_line line;
+        stair_line_set(&line, &p, 0, 0);
+        stair_line_fix(&line, (double[STAIR_FORMULA_CELLS]){0});
+        stair_bound bound = stair_line_bound(&line, -1, 1);
+        for (double z = -0.5; z < 1; z++) {
+            double value = value_of(texts[k], z, 0);
+            if (!(bound.value.low <= value && bound.value.high >= value && bound.broken))
+                fail_msg("%s at %g: %g is not in %g, %g", texts[k], z, value, bound.value.low,
+                         bound.value.high);
+        }
+    }
 }
 
 static void errors_point_at_the_column(void **state)
@@ -432,6 +456,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(formulas_mean_what_they_say),
         cmocka_unit_test(what_is_not_defined_stays_so),
+        cmocka_unit_test(what_rests_is_bounded),
         cmocka_unit_test(errors_point_at_the_column),
         cmocka_unit_test(hostile_formulas_are_refused),
         cmocka_unit_test(exp_is_positive),

@@ -103,6 +103,27 @@ static void staircase_has_two_steps(void **state)
     assert_true(list[1].error < 1e-3);
 }
 
+/* Between its steps z1 is known in full and z2, z3 are not at all: that is no perfect recovery, and V stays
+ * positive.  At 3 these have what a parity of two has. */
+static void one_index_in_full_is_not_all(void **state)
+{
+    stair_asymptotics_options how = stair_asymptotics_defaults();
+    stair_model *model;
+    double q[9], error[9];
+    stair_evolution result = {.q = q, .q_error = error};
+    (void)state;
+    how.precision = 0.1;
+    assert_int_equal(stair_model_create(context, "staircase", &model), STAIR_OK);
+    for (int informed = 0; informed < 2; informed++) {
+        assert_int_equal(stair_evolve(context, model, &how, 1.5, informed, NULL, &result), STAIR_OK);
+        assert_int_equal(result.stop, STAIR_STOP_CONVERGED);
+        assert_close(q[0], 1, 1e-9);
+        assert_close(q[4], 0, 1e-9);
+        assert_close(q[8], 0, 1e-9);
+    }
+    stair_model_destroy(&model);
+}
+
 /* Labels are flat half of the time: two samples for each equation. */
 static void relu_needs_twice_the_samples(void **state)
 {
@@ -172,11 +193,13 @@ static void a_fold_stays_with_little_noise(void **state)
 {
     stair_step list[MOST];
     (void)state;
-    assert_int_equal(steps_of("abs:noise=1e-3", 0, 0, list), 2);
-    assert_int_equal(list[1].kind, STAIR_STEP_SPINODAL);
-    assert_true(list[1].jump);
-    assert_close(list[1].alpha, 1.13746, 3 * list[1].error + 5e-5);
-    assert_true(list[1].error < 2e-3);
+    for (int rough = 0; rough < 2; rough++) { /* it was missed at 1e-2 */
+        assert_int_equal(steps_of("abs:noise=1e-3", rough ? 1e-2 : 0, 0, list), 2);
+        assert_int_equal(list[1].kind, STAIR_STEP_SPINODAL);
+        assert_true(list[1].jump);
+        assert_close(list[1].alpha, 1.13746, 3 * list[1].error + 5e-5);
+        assert_true(list[1].error < (rough ? 2e-2 : 2e-3));
+    }
 }
 
 /* Corners of boxes against integrals over coordinates, at a covariance that couples all three. */
@@ -271,16 +294,29 @@ static void phase_retrieval_has_hard_phases(void **state)
     }
 }
 
-/* Where the fold is flatter than the precision resolves, the error reaches it: it was 2 +- 0. */
+/* Where the fold is flatter than the precision resolves, the error reaches it: with these seeds it was
+ * 2 +- 0.  Nothing is claimed to be exact that a walk has shown with noise. */
 static void folds_that_are_not_resolved_are_in_the_error(void **state)
 {
-    static const double precisions[] = {5e-2, 2e-2, 5e-3};
+    static const struct {
+        double precision;
+        uint64_t seed;
+    } cases[] = {{0.1, 2}, {0.1, 5}, {1e-2, 2}, {5e-2, 1}, {5e-3, 1}};
+    stair_asymptotics_options o = stair_asymptotics_defaults();
+    stair_model *model;
     (void)state;
-    for (int k = 0; k < 3; k++) {
+    assert_int_equal(stair_model_create(context, "norm2", &model), STAIR_OK);
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         stair_step list[MOST];
-        assert_int_equal(steps_of("norm2", precisions[k], 0, list), 2);
+        int count;
+        o.precision = cases[k].precision;
+        o.seed = cases[k].seed;
+        stair_status status = stair_threshold(context, model, &o, 0, MOST, list, &count);
+        assert_true(status == STAIR_OK || status == STAIR_NOT_CONVERGED);
+        assert_int_equal(count, 2);
         assert_close(list[1].alpha, 2.026705, 3 * list[1].error);
     }
+    stair_model_destroy(&model);
 }
 
 /* Never learned by message passing (Troiani et al., arXiv:2405.15480); by information from where the
@@ -322,6 +358,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(first_steps),
         cmocka_unit_test(overlaps),
         cmocka_unit_test(staircase_has_two_steps),
+        cmocka_unit_test(one_index_in_full_is_not_all),
         cmocka_unit_test(relu_needs_twice_the_samples),
         cmocka_unit_test(a_committee_of_two_specialises),
         cmocka_unit_test(a_committee_of_three_specialises),
