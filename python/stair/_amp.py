@@ -1,4 +1,5 @@
 """Message passing (GAMP) on instances: a synthetic teacher, or the user's own data."""
+import inspect
 import os
 
 import numpy as np
@@ -7,7 +8,7 @@ from . import _arrays
 from ._asymptotics import MODEL, one_of
 from ._call import BadInput, Call, text, warn, whole
 from ._model import Model, model_of
-from ._options import command, suggesting, table
+from ._options import command, suggesting, table, unknown
 from ._results import Record, Result, hidden, record
 from ._stair import ffi, lib
 
@@ -215,7 +216,7 @@ def predict(model, weights, cov, seed, X, full, how):
     mean, deviation, plugin = (np.empty((len(x), k)) for _ in range(3))
     with Call("predict", **how) as call:
         box = ffi.new("stair_gamp_result **")
-        call(lib.stair_gamp_result_from, model.enter(call), weights.shape[1], _arrays.pointer(weights),
+        call(lib.stair_gamp_result_from, model._enter(call), weights.shape[1], _arrays.pointer(weights),
              _arrays.pointer(cov), seed, box)
         try:
             call(lib.stair_gamp_predict, model._model, box[0].run, data,
@@ -257,7 +258,7 @@ def _synthetic(call, options, model, alpha, kind, samples_):
         call(lib.stair_gamp_check, how)
         box = ffi.new("stair_gamp_result **")
         call.stage(i, 0.9, len(list_))
-        call(lib.stair_gamp, model.enter(call), how, box)
+        call(lib.stair_gamp, model._enter(call), how, box)
         try:
             call.stage(i + 0.9, 0, len(list_))
             rows += _rows(call, model, how, box[0], kind, points)
@@ -278,7 +279,7 @@ def _fit(call, options, model, X, y, logits):
         raise BadInput(f"X has {len(x)} samples and y has {len(labels)}")
     data.labels = _arrays.pointer(labels)
     box = ffi.new("stair_gamp_result **")
-    call(lib.stair_gamp_fit, model.enter(call), how, data, box)
+    call(lib.stair_gamp_fit, model._enter(call), how, data, box)
     try:
         return _rows(call, model, how, box[0], 0, ffi.NULL)
     finally:
@@ -337,6 +338,9 @@ def _verdict(rows, how, kind):
     return ""
 
 
+FITTING = {key: option for key, option in table("gamp").options.items() if key not in SYNTHETIC}
+
+
 class GAMP:
     """Message passing as an estimator in the style of scikit-learn.
 
@@ -346,13 +350,15 @@ class GAMP:
     weights_ (P, D) and cov_ (P, P) are the posterior of W, result_ the run."""
 
     def __init__(self, model, **options):
-        known = table("gamp").options
         for key in options:
-            if key not in known or key in SYNTHETIC:
-                from ._options import unknown
-
-                raise unknown("GAMP", key, set(known) - set(SYNTHETIC))
+            if key not in FITTING:
+                raise unknown("GAMP", key, FITTING)
         self.model, self.options = model, options
+
+    __init__.__signature__ = inspect.Signature([
+        *list(inspect.signature(__init__).parameters.values())[:2],
+        *(inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, default=o.default, annotation=o.type)
+          for key, o in FITTING.items())])
 
     def get_params(self, deep=True):
         return {"model": self.model, **self.options}

@@ -88,7 +88,7 @@ def threshold(call, options, model: "str | Model", *, steps: int = 0) -> Stairca
     rows, count = ffi.new("stair_step[]", MOST_STEPS), ffi.new("int *")
     call.stage(0, 0, 0)
     status = call(
-        lib.stair_threshold, model.enter(call), options["asymptotics"], steps, MOST_STEPS, rows, count,
+        lib.stair_threshold, model._enter(call), options["asymptotics"], steps, MOST_STEPS, rows, count,
         allow=[Status.NOT_CONVERGED],
     )
     message = call.message if status else ""
@@ -139,7 +139,7 @@ def evolve(call, options, model: "str | Model", alpha: "float | Sequence[float]"
     starts = STARTS[one_of(start, "start", ("both", "uninformed", "informed"))]
     box, p = ffi.new("stair_sweep **"), model.indices
     how = options["asymptotics"]
-    call(lib.stair_sweep_create, model.enter(call), how, starts, len(list_), _arrays.pointer(list_), box)
+    call(lib.stair_sweep_create, model._enter(call), how, starts, len(list_), _arrays.pointer(list_), box)
     sweep = ffi.gc(box[0], lambda s: lib.stair_sweep_destroy(ffi.new("stair_sweep **", s)))
     rows, bad, rough, worst = [], 0, 0, 0.0
     point = ffi.new("stair_sweep_point *")
@@ -209,7 +209,7 @@ def entropy(call, options, model: "str | Model", alpha: "float | Sequence[float]
         for k, name in enumerate(("bayes_q", "bayes_q_error", "amp_q", "amp_q_error")):
             setattr(phases[i], name, _arrays.pointer(overlaps[i, k]))
         call.stage(i, 0, n)
-        call(lib.stair_phase_at, model.enter(call), how, list_[i], phases + i)
+        call(lib.stair_phase_at, model._enter(call), how, list_[i], phases + i)
         rough += lib.stair_phase_worst(p, phases + i) > how.precision
     information, algorithm = np.empty(2), np.empty(2)
     lib.stair_phase_thresholds(p, n, phases, _arrays.pointer(information), _arrays.pointer(algorithm))
@@ -224,6 +224,49 @@ def entropy(call, options, model: "str | Model", alpha: "float | Sequence[float]
             "raise samples" if how.points else "set samples, or a larger precision")
         warn(message)
     return Phases(rows, "entropy", model.spec, options.values, message)
+
+
+# ---- hard phases ---------------------------------------------------------------------------------------
+
+MOST_PHASES = 16  # of one model: each ends with a step of its staircase
+
+
+@record
+class HardPhase(Record):
+    """Between alpha = information, from where on more can be known, and alpha = algorithmic, where message passing
+    finds it, infinite if never, by a step of the staircase of this kind."""
+
+    information: float
+    information_error: float
+    algorithmic: float
+    algorithmic_error: float
+    kind: str
+
+
+class HardPhases(Result):
+    row_type = HardPhase
+
+
+@command("asymptotics", own={"model": MODEL})
+def hard_phases(call, options, model: "str | Model") -> HardPhases:
+    """The hard phases of a model, found from its staircase: between which alphas learning is possible, but not found.
+
+    >>> stair.hard_phases("square")[0].information
+    """
+    model = model_of(model)
+    rows, count = ffi.new("stair_hard_phase[]", MOST_PHASES), ffi.new("int *")
+    call.stage(0, 0, 0)
+    status = call(lib.stair_hard_phases, model._enter(call), options["asymptotics"], MOST_PHASES, rows, count,
+                  allow=[Status.NOT_CONVERGED])
+    message = call.message if status else ""
+    if message:
+        warn(message)
+    found = [
+        HardPhase(c.information, c.information_error, c.algorithmic, c.algorithmic_error,
+                  text(lib.stair_step_kind_name(c.kind)))
+        for c in (rows[i] for i in range(count[0]))
+    ]
+    return HardPhases(found, "entropy", model.spec, options.values, message)
 
 
 # ---- errors --------------------------------------------------------------------------------------------
@@ -248,6 +291,6 @@ def errors(call, options, model: "str | Model", Q: "ArrayLike", Q_error: "ArrayL
     q = _overlap(Q, model.indices)
     q_error = None if Q_error is None else _arrays.symmetric(Q_error, "Q_error", model.indices)
     found = ffi.new("stair_errors *")
-    call(lib.stair_errors_at, model.enter(call), options["asymptotics"], _arrays.pointer(q),
+    call(lib.stair_errors_at, model._enter(call), options["asymptotics"], _arrays.pointer(q),
          ffi.NULL if q_error is None else _arrays.pointer(q_error), found)
     return errors_of(found)

@@ -108,7 +108,7 @@ def _random(call, model, options, points):
     cov = np.empty((p, p) if one else (points, p, p))
     for first in range(0, points, DRAWN):  # the library draws without asking whether to go on
         part = slice(first, first + DRAWN)
-        call(lib.stair_points_draw, model.enter(call), options["points"], first, len(z[part]),
+        call(lib.stair_points_draw, model._enter(call), options["points"], first, len(z[part]),
              *map(_arrays.pointer, (z[part], labels[part], omega[part], cov if one else cov[part])))
     return labels, omega, cov
 
@@ -142,7 +142,7 @@ def channel(call, options, model: "str | Model", y: "ArrayLike | None" = None, o
     kinds = {"nodes": "int64_t", "code": "int"}
     result = ffi.new("stair_channel_result *", {"method" if key == "code" else key:
                                                 _arrays.pointer(a, kinds.get(key, "double")) for key, a in out.items()})
-    call(lib.stair_channel_evaluate, model.enter(call), how, 0, n, _arrays.pointer(labels), _arrays.pointer(omega),
+    call(lib.stair_channel_evaluate, model._enter(call), how, 0, n, _arrays.pointer(labels), _arrays.pointer(omega),
          1 if cov.ndim == 2 else n, _arrays.pointer(cov), result, allow=[Status.NOT_CONVERGED])
     message = ""
     if n and not out["error"].max() <= how.precision:  # NaN, too
@@ -186,7 +186,7 @@ def diagnose(call, options, model: "str | Model") -> Diagnosis:
     model = model_of(model)
     rows, count = ffi.new("stair_identity[]", MOST_IDENTITIES), ffi.new("int *")
     call(lib.stair_diagnose_check, options["diagnose"])
-    call(lib.stair_diagnose, model.enter(call), options["diagnose"], MOST_IDENTITIES, rows, count)
+    call(lib.stair_diagnose, model._enter(call), options["diagnose"], MOST_IDENTITIES, rows, count)
     found = [
         Identity(text(c.name), c.violation, c.tolerance, c.points, c.resolved,
                  text(lib.stair_verdict_name(c.verdict)), c.verdict == lib.STAIR_HOLDS)

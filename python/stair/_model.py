@@ -1,4 +1,5 @@
 """Models: a MODEL string, or a link written in Python."""
+import html
 import warnings
 
 import numpy as np
@@ -100,7 +101,7 @@ def _nan(y, count):
 
 @ffi.def_extern(onerror=_caught)
 def pystair_link(user, z, y):
-    """Called in the thread of the call, which has no other where the link is Python: Model.enter()."""
+    """Called in the thread of the call, which has no other where the link is Python: Model._enter()."""
     link = ffi.from_handle(user)
     try:
         point = np.frombuffer(ffi.buffer(z, 8 * link.cells)).reshape(link.shape).copy()
@@ -196,7 +197,7 @@ class Model:
             call(lib.stair_model_from_link, about, box)
         self._keep(box[0])
 
-    def enter(self, call):
+    def _enter(self, call):
         """The pointer, for use in this call.  Threads would only wait for the GIL where the link is Python."""
         if self._link is not None:
             call(lib.stair_context_set_threads, 1)
@@ -261,7 +262,7 @@ class Model:
 
     def _repr_html_(self):
         sizes = f"L = {self.layers}, M = {self.tokens}, P = {self.indices}, K = {self.outputs}"
-        return f"<code>{self.spec}</code><br>{sizes}"
+        return f"<code>{html.escape(self.spec)}</code><br>{sizes}"
 
     def __reduce__(self):
         if self._link is not None:
@@ -282,7 +283,7 @@ class Model:
         z, one = self._batch(z)
         out = np.empty((len(z), self.outputs))
         with Call("labels") as call:
-            model = self.enter(call)
+            model = self._enter(call)
             call(function, model, len(z), _arrays.pointer(z), _arrays.pointer(out))
         return out[0] if one else out
 
@@ -304,7 +305,7 @@ class Model:
         cotangent = _arrays.numbers(np.asanyarray(cotangent).reshape(-1), "cotangent", (self.outputs,))
         out = np.empty_like(z)
         with Call("gradient") as call:
-            model = self.enter(call)
+            model = self._enter(call)
             call(lib.stair_model_gradient, model, *map(_arrays.pointer, (z, cotangent, out)))
         return out
 
@@ -317,7 +318,7 @@ class Model:
             return y.reshape(len(y), k)
         out = np.empty((len(y), k))
         with Call("carried") as call:
-            model = self.enter(call)
+            model = self._enter(call)
             call(lib.stair_model_labels_from_outputs, model, len(y), _arrays.pointer(y), _arrays.pointer(out))
         return out
 
@@ -337,6 +338,7 @@ def _method(name):
     return method
 
 
-for _name in ("threshold", "evolve", "entropy", "errors", "channel", "amp", "sgd", "diagnose"):
+for _name in ("threshold", "evolve", "entropy", "hard_phases", "errors", "exponents", "channel", "amp", "sgd",
+              "diagnose"):
     setattr(Model, _name, _method(_name))
 

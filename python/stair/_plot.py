@@ -7,7 +7,7 @@ def draw(result, ax, style):
         import matplotlib.pyplot as plt
     except ImportError:
         raise ImportError("plot() needs matplotlib: apt install python3-matplotlib") from None
-    how = PICTURES.get(result.command)
+    how = PICTURES.get(type(result).__name__)
     if how is None:
         raise TypeError(f"there is no picture of a result of {result.command}")
     if ax is None:
@@ -55,6 +55,17 @@ def _entropy(result, ax, style):
             ax.axvline(row.alpha, color="red", alpha=0.3)
 
 
+def _hard_phases(result, ax, style):
+    ends = [row.algorithmic for row in result if np.isfinite(row.algorithmic)] + [row.information for row in result]
+    right = 1.2 * max(ends, default=1)
+    for row in result:
+        ax.axvspan(row.information, min(row.algorithmic, right), label=f"hard, until {row.kind}",
+                   **{"color": "red", "alpha": 0.3, **style})
+    ax.set_xlim(0, right)
+    ax.set_xlabel("alpha")
+    ax.set_yticks([])
+
+
 def _amp(result, ax, style):
     alphas = sorted({row.alpha for row in result})
     if len(alphas) == 1:
@@ -90,5 +101,5 @@ def _train(result, ax, style):
     ax.set_ylabel("similarity to the last weights")
 
 
-PICTURES = {"threshold": _threshold, "evolve": _evolve, "entropy": _entropy, "amp": _amp, "sgd": _sgd,
-            "train": _train}
+PICTURES = {"Staircase": _threshold, "Evolution": _evolve, "Phases": _entropy, "HardPhases": _hard_phases, "Amp": _amp,
+            "Descent": _sgd, "Training": _train}

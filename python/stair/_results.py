@@ -2,6 +2,7 @@
 
 `to_dict()` of a row has the names of the program's JSON output; `to_dataframe()` those of its CSV."""
 import collections.abc
+import copy
 import dataclasses
 import html
 import math
@@ -102,7 +103,8 @@ def _short(value):
 
 
 class Result(collections.abc.Sequence):
-    """Rows of one computation.  result[0] is the first row; result.alpha an array of that field of all rows.
+    """Rows of one computation.  result[0] is the first row, result[:2] a result with two of them; result.alpha is an
+    array of that field of all rows.
 
     command, model, options: what was computed.  converged is False where a number misses the precision that was
     asked for; message says which."""
@@ -118,7 +120,11 @@ class Result(collections.abc.Sequence):
         return len(self._rows)
 
     def __getitem__(self, index):
-        return self._rows[index]
+        if not isinstance(index, slice):
+            return self._rows[index]
+        part = copy.copy(self)
+        part._rows = self._rows[index]
+        return part
 
     def __getattr__(self, name):
         if name.startswith("_") or name not in self.row_type.fields():
@@ -126,7 +132,7 @@ class Result(collections.abc.Sequence):
         values = [getattr(row, name) for row in self._rows]
         shapes = {np.shape(v) for v in values if not isinstance(v, (str, Record))}
         plain_ = len(shapes) == 1 and not any(isinstance(v, (str, Record)) for v in values)
-        return np.array(values) if plain_ else values
+        return np.array(values) if plain_ or not values else values
 
     def __dir__(self):
         return sorted(set(super().__dir__()) | set(self.row_type.fields()))

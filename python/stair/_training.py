@@ -97,7 +97,7 @@ def sgd(call, options, model: "str | Model", *, alpha: "float | Sequence[float] 
         call(lib.stair_sgd_check, how)
         box = ffi.new("stair_sgd_result **")
         call.stage(i, 1, len(list_))
-        call(lib.stair_sgd, model.enter(call), how, box)
+        call(lib.stair_sgd, model._enter(call), how, box)
         try:
             r = box[0]
             rows += [_sgd_run(r.run[k], a, r.layers, r.indices, r.dim) for k in range(r.runs)]
