@@ -11,9 +11,9 @@ program `stair`, to the last digit.  Exceptions are stair.Error; bad input is a 
 from ._amp import GAMP, Amp, History, Posterior, Run, RunErrors, Theory, amp, load
 from ._asymptotics import (Errors, Evolution, HardPhase, HardPhases, Phase, Phases, Point, Staircase, Step, entropy,
                            errors, evolve, hard_phases, threshold)
-from ._call import (BadInput, BadKeyword, Costly, Error, NoMemory, NotConverged, NotConvergedWarning, Status,
-                    Unsupported)
 from ._channel import Diagnosis, Identity, Moments, channel, diagnose
+from ._errors import (BadInput, BadKeyword, Costly, Error, NoMemory, NotConverged, NotConvergedWarning, Status,
+                      Unsupported)
 from ._exponents import Exponent, Exponents, exponents
 from ._model import Model, ModelInfo, Models, models
 from ._results import Record, Result

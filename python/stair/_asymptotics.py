@@ -4,11 +4,13 @@ import math
 import numpy as np
 
 from . import _arrays
-from ._call import BadInput, Status, text, warn, whole
+from ._call import text, warn
+from ._errors import BadInput, Status
 from ._model import model_of
 from ._options import command
 from ._results import Record, Result, record
 from ._stair import ffi, lib
+from ._values import one_of, whole
 
 MOST_STEPS = 64  # of one staircase: more than indices there are
 MODEL = "a MODEL string, or a Model"
@@ -120,12 +122,6 @@ class Evolution(Result):
 
 
 STARTS = {"uninformed": 1, "informed": 2, "both": 3}
-
-
-def one_of(value, name, choices):
-    if value not in choices:
-        raise BadInput(f"{name} must be {', '.join(list(choices)[:-1])} or {list(choices)[-1]}, not {value!r}")
-    return value
 
 
 @command("asymptotics", own={"model": MODEL, "alpha": ALPHA, "start": "both, uninformed or informed"})
@@ -290,6 +286,8 @@ def errors(call, options, model: "str | Model", Q: "ArrayLike", Q_error: "ArrayL
     model = model_of(model)
     q = _overlap(Q, model.indices)
     q_error = None if Q_error is None else _arrays.symmetric(Q_error, "Q_error", model.indices)
+    if q_error is not None and (q_error < 0).any():
+        raise BadInput("Q_error has to be at least 0")
     found = ffi.new("stair_errors *")
     call(lib.stair_errors_at, model._enter(call), options["asymptotics"], _arrays.pointer(q),
          ffi.NULL if q_error is None else _arrays.pointer(q_error), found)

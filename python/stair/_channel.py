@@ -5,11 +5,13 @@ import numpy as np
 
 from . import _arrays
 from ._asymptotics import MODEL
-from ._call import BadInput, Status, text, warn, whole
+from ._call import text, warn
+from ._errors import BadInput, Status
 from ._model import model_of
 from ._options import command
-from ._results import Record, Result, cell, record
+from ._results import Record, Result, cell, flat, frame, record
 from ._stair import ffi, lib
+from ._values import whole
 
 MOST_IDENTITIES = 64
 DRAWN = 8192  # points drawn at a time
@@ -53,9 +55,6 @@ class Moments(Record):
 
     def to_dataframe(self):
         """A row for each sample, g and dg as columns g11, dg11, ..."""
-        import pandas
-
-        from ._results import flat
 
         def row(i):
             out = {"sample": i, "logz": self.logz[i]}
@@ -63,7 +62,13 @@ class Moments(Record):
                 out.update(flat(name, getattr(self, name)[i]))
             return {**out, "error": self.error[i], "nodes": self.nodes[i], "method": self.method[i]}
 
-        return pandas.DataFrame([row(i) for i in range(len(self))])
+        return frame([row(i) for i in range(len(self))])
+
+    def plot(self, ax=None, **style):
+        """How often which log Z; returns the axes."""
+        from . import _plot
+
+        return _plot.draw(self, ax, style)
 
     def __repr__(self):
         worst = self.error.max() if len(self) else 0.0
@@ -128,10 +133,10 @@ def channel(call, options, model: "str | Model", y: "ArrayLike | None" = None, o
     model = model_of(model)
     how = options["channel"]
     call(lib.stair_channel_check, how)
+    points = whole(points, "points")
+    if points < 1:
+        raise BadInput(f"points must be at least 1, not {points}")
     if y is None and logits is None and omega is None and cov is None:
-        points = whole(points, "points")
-        if points < 1:
-            raise BadInput(f"points must be at least 1, not {points}")
         call(lib.stair_points_check, options["points"])
         labels, omega, cov = _random(call, model, options, points)
     else:

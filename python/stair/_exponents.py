@@ -1,10 +1,11 @@
 """Information and generative exponents of the indices of a model, and its leaps."""
 from ._asymptotics import MODEL
-from ._call import text, whole
+from ._call import text
 from ._model import model_of
 from ._options import command
 from ._results import Record, Result, record
 from ._stair import ffi, lib
+from ._values import whole
 
 
 @record

@@ -56,6 +56,14 @@ def flat(name, value):
         yield title, value
 
 
+def frame(rows):
+    try:
+        import pandas
+    except ImportError:
+        raise ImportError("to_dataframe() needs pandas: apt install python3-pandas") from None
+    return pandas.DataFrame(rows)
+
+
 def cell(value):
     if isinstance(value, float):
         return f"{value:.6g}" if math.isfinite(value) else str(value)
@@ -84,6 +92,10 @@ class Record:
     def flat(self):
         """Rows of a data frame."""
         return [dict(pair for name in self.shown() for pair in flat(name, getattr(self, name)))]
+
+    def to_dataframe(self):
+        """A pandas data frame of this row."""
+        return frame(self.flat())
 
     def __repr__(self):
         inner = ", ".join(f"{name}={_short(getattr(self, name))}" for name in self.shown())
@@ -152,11 +164,7 @@ class Result(collections.abc.Sequence):
 
     def to_dataframe(self):
         """A pandas data frame with the columns of the program's CSV output."""
-        try:
-            import pandas
-        except ImportError:
-            raise ImportError("to_dataframe() needs pandas: apt install python3-pandas") from None
-        return pandas.DataFrame([row for r in self._rows for row in r.flat()])
+        return frame([row for r in self._rows for row in r.flat()])
 
     def __repr__(self):
         lines = "".join(f"\n  {row!r}," for row in self._rows[:20])

@@ -32,7 +32,7 @@ GIVEN = {
     "spec": "str | Callable[[np.ndarray], ArrayLike]",
     "X": "ArrayLike", "y": "ArrayLike", "z": "ArrayLike", "cotangent": "ArrayLike", "file": "str | os.PathLike[str]",
     "vocab": "str | os.PathLike[str]", "questions": "str | os.PathLike[str] | Sequence[str]",
-    "overwrite": "bool", "full": "bool", "threads": "int", "device": "str | None", "progress": "bool | None",
+    "overwrite": "bool", "logits": "bool", "full": "bool", "threads": "int", "device": "str | None", "progress": "bool | None",
     "deep": "bool", "return_std": "bool", "noise": "float | None", "prenoise": "float", "indices": "int | None",
     "tokens": "int", "name": "str", "outputs": "int | None", "model": "str | Model", "message": "str",
     "status": "Status | None", "vectorized": "bool | None", "ax": "Any", "pointer": "Any", "owner": "Any",
