@@ -5,7 +5,7 @@ every `stair.NAME(...)` is one of the Python package.
 
 Blocks ```sh and ```python are run by check_commands.py.  Of the others the command, every option and the MODEL string
 are looked up; words in capitals stand for something.  What is a whole line is also started, in a folder that has the
-files it names (input.py makes them), and stopped after STARTED seconds, since some take hours.  It may not have said
+files it names (input.py makes them), and stopped after STARTED seconds, as some take hours.  It may not have said
 by then that its input is wrong.  STAIR_LONG=1 waits LONG seconds."""
 import ast
 import inspect
@@ -16,6 +16,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
+import time
 
 from input import make_input
 
@@ -25,7 +26,7 @@ PYTHON = re.compile(r"`(?:import stair; )?(stair\.(?!h`|pc`)[^`\n]+)`")
 FENCE = re.compile(r"^```(?:sh)?\n(.*?)^```$", re.M | re.S)
 RUN = re.compile(r"^```sh\n.*?^```$", re.M | re.S)
 NEEDS_MODEL = ("threshold", "evolve", "entropy", "channel", "amp", "sgd", "diagnose", "exponents")
-STARTED, LONG = 0.15, 60.0
+STARTED, LONG = 0.1, 60.0  # seconds of the processor
 PLACEHOLDER = re.compile(r"\b[A-Z][A-Z_]*\b|\$")
 
 
@@ -98,23 +99,38 @@ def complaint(program, line):
 def is_whole(line):
     """Whether it can be started as it is: no word stands for something, and what is needed is there."""
     words = line.split()[1:]
-    if PLACEHOLDER.search(re.sub(r"\b[XYW]\d?(new)?\.np[yz]", "", line)) or re.search(r"\.\.\.|[][|]", line):
+    if PLACEHOLDER.search(re.sub(r"\b[XYW]\d?(new)?\.np[yz]", "", line)) or re.search(r"\.\.\.|[][|]|, ", line):
         return False
     if words[0] in NEEDS_MODEL:
         return len(words) > 1 and not words[1].startswith("--") and not words[1].startswith("plugin:")
     return len(words) > 1
 
 
+def spent(process):
+    """Seconds of the processor so far."""
+    try:
+        fields = pathlib.Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def refused(program, line, folder):
     """What it says where it finds its input wrong before it is stopped."""
-    with tempfile.TemporaryDirectory() as work:
+    limit = LONG if os.environ.get("STAIR_LONG") == "1" else STARTED
+    with tempfile.TemporaryDirectory() as work, tempfile.TemporaryFile("w+") as said:
         subprocess.run(["cp", "-a", f"{folder}/.", work], check=True)
-        environment = {**os.environ, "PATH": f"{work}/bin:" + os.environ["PATH"]}
         os.symlink(os.path.abspath(program), os.path.join(work, "bin", "stair"))
-        limit = LONG if os.environ.get("STAIR_LONG") == "1" else STARTED
-        done = subprocess.run(["timeout", "-s", "KILL", str(limit), "bash", "-c", f"exec {line}"], cwd=work,
-                              env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True)
-    return None if done.returncode in (0, 3, -9, 137) else f"exit {done.returncode}: {done.stderr.strip()[-300:]}"
+        environment = {**os.environ, "PATH": f"{work}/bin:" + os.environ["PATH"]}
+        process = subprocess.Popen(["bash", "-c", f"exec {line}"], cwd=work, env=environment, stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.DEVNULL, stderr=said)
+        begun = time.monotonic()
+        while process.poll() is None:
+            time.sleep(0.01)
+            if spent(process) > limit or time.monotonic() - begun > 100 * limit + 10:
+                process.kill()
+        said.seek(0)
+        return None if process.returncode in (0, 3, -9) else f"exit {process.returncode}: {said.read().strip()[-300:]}"
 
 
 def python_complaint(text):
