@@ -121,6 +121,8 @@ def refused(program, line, folder):
     with tempfile.TemporaryDirectory() as work, tempfile.TemporaryFile("w+") as said:
         subprocess.run(["cp", "-a", f"{folder}/.", work], check=True)
         os.symlink(os.path.abspath(program), os.path.join(work, "bin", "stair"))
+        for name in re.findall(r"--(?:out|save) (\S+)", line):  # input of another line
+            pathlib.Path(work, name).unlink(missing_ok=True)
         environment = {**os.environ, "PATH": f"{work}/bin:" + os.environ["PATH"]}
         process = subprocess.Popen(["bash", "-c", f"exec {line}"], cwd=work, env=environment, stdin=subprocess.DEVNULL,
                                    stdout=subprocess.DEVNULL, stderr=said)
