@@ -15,7 +15,8 @@
 #define NATS   "nats/D"
 
 static const cli_column_word threshold[] = {
-    {"kind", "weak or perfect", "what begins: something is learned, or all of it exactly"},
+    {"kind", "weak, spinodal or perfect",
+     "what begins: something is learned, the overlap jumps though nothing is unstable, or all is exact"},
     {"alpha", ALPHA, "where the step is; never where it does not come, null in JSON"},
     {"error", ALPHA, "of alpha"},
     {"learns", "numbers from 1", "the layers, or indices of a model without layers, that it learns"},
@@ -49,6 +50,9 @@ static const cli_column_word entropy[] = {
     {"hard", "yes or no", "whether message passing stays short of what the data determine"},
     {"information_threshold", ALPHA " (2)", "between which alphas of the list something is first determined"},
     {"algorithmic_threshold", ALPHA " (2)", "between which alphas message passing first finds something"},
+    {"information", ALPHA, "with --phases: from where on more can be known than message passing finds"},
+    {"algorithmic", ALPHA, "with --phases: where message passing finds it; never, null in JSON"},
+    {"kind", "weak, spinodal or perfect", "with --phases: the step of the staircase that is there"},
     {NULL, NULL, NULL}};
 
 static const cli_column_word channel[] = {
@@ -91,6 +95,10 @@ static const cli_column_word amp[] = {
     {"M_spread", "overlap (P, P)", "with --summary: standard deviation over runs"},
     {"z_M", "errors (P)", "with --summary: distance of M from theory, in units of its error"},
     {"z_Q", "errors (P)", "with --summary: the same of Q"},
+    {"sample", "number from 0", "with --predict: row of the new X"},
+    {"mean", "y (K)", "with --predict: posterior mean of y"},
+    {"deviation", "y (K)", "with --predict: posterior standard deviation"},
+    {"plugin", "y (K)", "with --predict: y of the mean of the weights"},
     {NULL, NULL, NULL}};
 
 static const cli_column_word sgd[] = {
@@ -119,6 +127,9 @@ static const cli_column_word train[] = {
     {"norm", "units of w (layers)", "|w|"},
     {"settled", EPOCHS " (layers)", "from when the similarity stays above --settle"},
     {"test_accuracy", "share", "of the questions of --test, at the end"},
+    {"line", "number from 1", "with --predict: of the file"},
+    {"label", "text", "with --predict: the likeliest class"},
+    {"probability", "0 to 1", "with --predict: of that class"},
     {NULL, NULL, NULL}};
 
 static const cli_column_word diagnose[] = {

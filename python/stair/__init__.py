@@ -9,11 +9,12 @@ Every function takes a MODEL string (stair.models() lists them) or a stair.Model
 options of the library: help(stair.threshold) has them with defaults and ranges.  Numbers are those of the
 program `stair`, to the last digit.  Exceptions are stair.Error; bad input is a ValueError, too."""
 from ._amp import GAMP, Amp, History, Posterior, Run, RunErrors, Theory, amp, load
-from ._asymptotics import (Errors, Evolution, Phase, Phases, Point, Staircase, Step, entropy, errors, evolve,
-                           threshold)
-from ._call import (BadInput, BadKeyword, Costly, Error, NoMemory, NotConverged, NotConvergedWarning, Status,
-                    Unsupported)
+from ._asymptotics import (Errors, Evolution, HardPhase, HardPhases, Phase, Phases, Point, Staircase, Step, entropy,
+                           errors, evolve, hard_phases, threshold)
 from ._channel import Diagnosis, Identity, Moments, channel, diagnose
+from ._errors import (BadInput, BadKeyword, Costly, Error, NoMemory, NotConverged, NotConvergedWarning, Status,
+                      Unsupported)
+from ._exponents import Exponent, Exponents, exponents
 from ._model import Model, ModelInfo, Models, models
 from ._results import Record, Result
 from ._training import Classifier, Descent, SgdRun, Training, TrainRun, sgd, tokenize, train
@@ -24,8 +25,9 @@ __version__ = _text(_lib.pystair_version())
 
 __all__ = [
     "Amp", "BadInput", "BadKeyword", "Classifier", "Costly", "Descent", "Diagnosis", "Error", "Errors", "Evolution",
-    "GAMP", "History", "Identity", "Model", "ModelInfo", "Models", "Moments", "NoMemory", "NotConverged",
-    "NotConvergedWarning", "Phase", "Phases", "Point", "Posterior", "Record", "Result", "Run", "RunErrors", "SgdRun",
-    "Staircase", "Status", "Step", "Theory", "TrainRun", "Training", "Unsupported", "amp", "channel", "diagnose",
-    "entropy", "errors", "evolve", "load", "models", "sgd", "threshold", "tokenize", "train",
+    "Exponent", "Exponents", "GAMP", "HardPhase", "HardPhases", "History", "Identity", "Model", "ModelInfo", "Models",
+    "Moments", "NoMemory", "NotConverged", "NotConvergedWarning", "Phase", "Phases", "Point", "Posterior", "Record",
+    "Result", "Run", "RunErrors", "SgdRun", "Staircase", "Status", "Step", "Theory", "TrainRun", "Training",
+    "Unsupported", "amp", "channel", "diagnose", "entropy", "errors", "evolve", "exponents", "hard_phases", "load",
+    "models", "sgd", "threshold", "tokenize", "train",
 ]

@@ -2,15 +2,29 @@
 import enum
 import os
 from collections.abc import Sequence
-from typing import Any, Callable, Generic, TypeVar
+from typing import Any, Callable, Generic, TypeVar, overload
 
-import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 __version__: str
-Row = TypeVar("Row")
+_Row = TypeVar("_Row", covariant=True)
+_Self = TypeVar("_Self")
 
 class Amp(Result[Run]):
+    alpha: NDArray[Any]
+    seed: NDArray[Any]
+    iterations: NDArray[Any]
+    stop: list[str]
+    Q: Any  # of NDArray[Any]
+    M: Any  # of NDArray[Any]
+    V: Any  # of NDArray[Any]
+    cosine: Any  # of NDArray[Any]
+    errors: list[RunErrors]
+    mismatch: NDArray[Any]
+    theory: list[Theory]
+    history: list[History]
+    weights: Any  # of NDArray[Any]
+    cov: Any  # of NDArray[Any]
     def predict(
         self,
         X: ArrayLike,
@@ -31,20 +45,38 @@ class BadKeyword(BadInput, TypeError):
     ...
 
 class Classifier:
-    def __init__(self, pointer, vocab: str | os.PathLike[str], owner=None) -> None: ...
+    def __init__(self, pointer: Any, vocab: str | os.PathLike[str], owner: Any = None) -> None: ...
     @classmethod
     def load(cls, file: str | os.PathLike[str], vocab: str | os.PathLike[str]) -> Classifier: ...
     def save(self, file: str | os.PathLike[str], *, overwrite: bool = False) -> None: ...
-    def predict_proba(self, questions: str | os.PathLike[str] | Sequence[str]) -> np.ndarray: ...
+    def predict_proba(self, questions: str | os.PathLike[str] | Sequence[str]) -> NDArray[Any]: ...
     def predict(self, questions: str | os.PathLike[str] | Sequence[str]) -> Any: ...
 
 class Costly(Error):
     ...
 
 class Descent(Result[SgdRun]):
-    ...
+    alpha: NDArray[Any]
+    seed: NDArray[Any]
+    batches: Any  # of NDArray[Any]
+    steps: Any  # of NDArray[Any]
+    epoch: Any  # of NDArray[Any]
+    train: Any  # of NDArray[Any]
+    test: Any  # of NDArray[Any]
+    cosine: Any  # of NDArray[Any]
+    norm: Any  # of NDArray[Any]
+    settled: Any  # of NDArray[Any]
+    diverged: NDArray[Any]
+    weights: Any  # of NDArray[Any]
 
 class Diagnosis(Result[Identity]):
+    identity: list[str]
+    violation: NDArray[Any]
+    tolerance: NDArray[Any]
+    points: NDArray[Any]
+    resolved: NDArray[Any]
+    verdict: list[str]
+    passed: NDArray[Any]
     @property
     def ok(self) -> bool: ...
 
@@ -64,32 +96,107 @@ class Errors(Record):
     weights_error: float
 
 class Evolution(Result[Point]):
-    ...
+    alpha: NDArray[Any]
+    start: list[str]
+    Q: Any  # of NDArray[Any]
+    Q_error: Any  # of NDArray[Any]
+    iterations: NDArray[Any]
+    residual: NDArray[Any]
+    stop: list[str]
+    errors: list[Errors]
+
+class Exponent(Record):
+    index: int
+    information: int
+    information_term: str | None
+    information_coefficient: float
+    information_error: float
+    information_leap: int
+    information_stage: int
+    generative: int
+    generative_term: str | None
+    generative_coefficient: float
+    generative_error: float
+    generative_leap: int
+    generative_stage: int
+
+class Exponents(Result[Exponent]):
+    information: NDArray[Any]
+    information_term: list[str | None]
+    information_coefficient: NDArray[Any]
+    information_error: NDArray[Any]
+    information_leap: NDArray[Any]
+    information_stage: NDArray[Any]
+    generative: NDArray[Any]
+    generative_term: list[str | None]
+    generative_coefficient: NDArray[Any]
+    generative_error: NDArray[Any]
+    generative_leap: NDArray[Any]
+    generative_stage: NDArray[Any]
 
 class GAMP:
-    def __init__(self, model: str | Model, **options: Any) -> None: ...
+    def __init__(
+        self,
+        model: str | Model,
+        *,
+        start: float = 0.0,
+        damping: float = 0.0,
+        adaptive: bool = True,
+        max_iterations: int = 50,
+        tolerance: float = 0.0001,
+        perfect: float = 1e-10,
+        precision: float = 0.05,
+        variant: str = 'gamp',
+        all_errors: bool = True,
+        seed: int = 1,
+        checkpoint: str | os.PathLike[str] | None = None,
+        checkpoint_every: float = 30.0,
+        resume: bool = False,
+    ) -> None: ...
     def get_params(self, deep: bool = True) -> dict[str, Any]: ...
     def set_params(self, **params: Any) -> GAMP: ...
-    def fit(self, X: ArrayLike, y: ArrayLike, **how: Any) -> GAMP: ...
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        logits: bool = False,
+        threads: int = 0,
+        device: str | None = None,
+        progress: bool | None = None,
+    ) -> GAMP: ...
     def predict(self, X: ArrayLike, return_std: bool = False) -> Any: ...
     def score(self, X: ArrayLike, y: ArrayLike) -> float: ...
     def save(self, file: str | os.PathLike[str], *, overwrite: bool = False) -> None: ...
-    @staticmethod
     def load(file: str | os.PathLike[str]) -> Posterior: ...
 
+class HardPhase(Record):
+    information: float
+    information_error: float
+    algorithmic: float
+    algorithmic_error: float
+    kind: str
+
+class HardPhases(Result[HardPhase]):
+    information: NDArray[Any]
+    information_error: NDArray[Any]
+    algorithmic: NDArray[Any]
+    algorithmic_error: NDArray[Any]
+    kind: list[str]
+
 class History(Record):
-    Q: np.ndarray
-    M: np.ndarray
-    V: np.ndarray
-    cosine: np.ndarray
-    bayes: np.ndarray
-    plugin: np.ndarray
-    bayes_error: np.ndarray
-    plugin_error: np.ndarray
-    change: np.ndarray
-    damping: np.ndarray
-    mismatch: np.ndarray
-    channel_error: np.ndarray
+    Q: NDArray[Any]
+    M: NDArray[Any]
+    V: NDArray[Any]
+    cosine: NDArray[Any]
+    bayes: NDArray[Any]
+    plugin: NDArray[Any]
+    bayes_error: NDArray[Any]
+    plugin_error: NDArray[Any]
+    change: NDArray[Any]
+    damping: NDArray[Any]
+    mismatch: NDArray[Any]
+    channel_error: NDArray[Any]
     def __len__(self) -> int: ...
     def rows(self) -> list[dict[str, Any]]: ...
     def to_dict(self) -> dict[str, Any]: ...
@@ -106,7 +213,7 @@ class Identity(Record):
 class Model:
     def __init__(
         self,
-        spec: str | Callable[[np.ndarray], ArrayLike],
+        spec: str | Callable[[NDArray[Any]], ArrayLike],
         *,
         noise: float | None = None,
         prenoise: float = 0.0,
@@ -116,7 +223,6 @@ class Model:
         outputs: int | None = None,
         vectorized: bool | None = None,
     ) -> None: ...
-    def enter(self, call) -> Any: ...
     @property
     def spec(self) -> str: ...
     @property
@@ -139,10 +245,10 @@ class Model:
     def vectorized(self) -> bool: ...
     @property
     def label_is_log(self) -> bool: ...
-    def labels(self, z: ArrayLike) -> np.ndarray: ...
+    def labels(self, z: ArrayLike) -> NDArray[Any]: ...
     def __call__(self, z: ArrayLike) -> Any: ...
-    def gradient(self, z: ArrayLike, cotangent: ArrayLike) -> np.ndarray: ...
-    def carried(self, y: ArrayLike) -> np.ndarray: ...
+    def gradient(self, z: ArrayLike, cotangent: ArrayLike) -> NDArray[Any]: ...
+    def carried(self, y: ArrayLike) -> NDArray[Any]: ...
     def threshold(
         self,
         *,
@@ -203,6 +309,25 @@ class Model:
         device: str | None = None,
         progress: bool | None = None,
     ) -> Phases: ...
+    def hard_phases(
+        self,
+        *,
+        precision: float = 0.001,
+        samples: int = 0,
+        replicates: int = 16,
+        widening: float = 1.2,
+        inner: float = 0.0,
+        method: str = 'auto',
+        side: float = 0.0,
+        tolerance: float = 0.0,
+        perfect: float = 1e-08,
+        max_iterations: int = 200,
+        patience: float = 2.0,
+        seed: int = 1,
+        threads: int = 0,
+        device: str | None = None,
+        progress: bool | None = None,
+    ) -> HardPhases: ...
     def errors(
         self,
         Q: ArrayLike,
@@ -224,6 +349,15 @@ class Model:
         device: str | None = None,
         progress: bool | None = None,
     ) -> Errors: ...
+    def exponents(
+        self,
+        *,
+        degree: int = 4,
+        seed: int = 1,
+        threads: int = 0,
+        device: str | None = None,
+        progress: bool | None = None,
+    ) -> Exponents: ...
     def channel(
         self,
         y: ArrayLike | None = None,
@@ -326,27 +460,32 @@ class ModelInfo(Record):
     def flat(self) -> Any: ...
 
 class Models(Result[ModelInfo]):
-    ...
+    name: list[str]
+    formula: list[str]
+    summary: list[str]
+    example: list[str]
+    keys: Any  # of dict[str, Any]
 
 class Moments(Record):
-    logz: np.ndarray
-    g: np.ndarray
-    dg: np.ndarray
-    error: np.ndarray
-    nodes: np.ndarray
-    code: np.ndarray
-    labels: np.ndarray
-    omega: np.ndarray
-    cov: np.ndarray
+    logz: NDArray[Any]
+    g: NDArray[Any]
+    dg: NDArray[Any]
+    error: NDArray[Any]
+    nodes: NDArray[Any]
+    code: NDArray[Any]
+    labels: NDArray[Any]
+    omega: NDArray[Any]
+    cov: NDArray[Any]
     converged: bool
     message: str
     @classmethod
     def shown(cls) -> list[str]: ...
     def __len__(self) -> int: ...
     @property
-    def method(self) -> np.ndarray: ...
+    def method(self) -> NDArray[Any]: ...
     def rows(self) -> list[dict[str, Any]]: ...
     def to_dataframe(self) -> Any: ...
+    def plot(self, ax: Any = None, **style: Any) -> Any: ...
 
 class NoMemory(Error, MemoryError):
     ...
@@ -359,33 +498,44 @@ class NotConvergedWarning(UserWarning):
 
 class Phase(Record):
     alpha: float
-    bayes_Q: np.ndarray
-    bayes_Q_error: np.ndarray
-    amp_Q: np.ndarray
-    amp_Q_error: np.ndarray
+    bayes_Q: NDArray[Any]
+    bayes_Q_error: NDArray[Any]
+    amp_Q: NDArray[Any]
+    amp_Q_error: NDArray[Any]
     bayes_entropy: float
     bayes_entropy_error: float
-    entropy: np.ndarray
-    entropy_error: np.ndarray
+    entropy: NDArray[Any]
+    entropy_error: NDArray[Any]
     hard: bool
-    information_threshold: np.ndarray
-    algorithmic_threshold: np.ndarray
+    information_threshold: NDArray[Any]
+    algorithmic_threshold: NDArray[Any]
 
 class Phases(Result[Phase]):
-    ...
+    alpha: NDArray[Any]
+    bayes_Q: Any  # of NDArray[Any]
+    bayes_Q_error: Any  # of NDArray[Any]
+    amp_Q: Any  # of NDArray[Any]
+    amp_Q_error: Any  # of NDArray[Any]
+    bayes_entropy: NDArray[Any]
+    bayes_entropy_error: NDArray[Any]
+    entropy: Any  # of NDArray[Any]
+    entropy_error: Any  # of NDArray[Any]
+    hard: NDArray[Any]
+    information_threshold: Any  # of NDArray[Any]
+    algorithmic_threshold: Any  # of NDArray[Any]
 
 class Point(Record):
     alpha: float
     start: str
-    Q: np.ndarray
-    Q_error: np.ndarray
+    Q: NDArray[Any]
+    Q_error: NDArray[Any]
     iterations: int
     residual: float
     stop: str
     errors: Errors
 
 class Posterior:
-    def __init__(self, model: str | Model, weights: np.ndarray, cov: np.ndarray, seed: int) -> None: ...
+    def __init__(self, model: str | Model, weights: NDArray[Any], cov: NDArray[Any], seed: int) -> None: ...
     def predict(
         self,
         X: ArrayLike,
@@ -405,16 +555,26 @@ class Record:
     def to_dict(self) -> dict[str, Any]: ...
     def rows(self) -> list[dict[str, Any]]: ...
     def flat(self) -> Any: ...
+    def to_dataframe(self) -> Any: ...
 
-class Result(Sequence[Row], Generic[Row]):
+class Result(Sequence[_Row], Generic[_Row]):
     command: str
     model: str | None
     options: dict[str, Any]
     converged: bool
     message: str
-    def __getitem__(self, index: Any) -> Any: ...
-    def __getattr__(self, name: str) -> Any: ...
-    def __init__(self, rows, command, model: str | Model, options, message: str = '') -> None: ...
+    @overload
+    def __getitem__(self, index: int) -> _Row: ...
+    @overload
+    def __getitem__(self: _Self, index: slice) -> _Self: ...
+    def __init__(
+        self,
+        rows: Sequence[Any],
+        command: str,
+        model: str | Model,
+        options: dict[str, Any],
+        message: str = '',
+    ) -> None: ...
     def __len__(self) -> int: ...
     def to_dict(self) -> dict[str, Any]: ...
     def to_dataframe(self) -> Any: ...
@@ -425,16 +585,16 @@ class Run(Record):
     seed: int
     iterations: int
     stop: str
-    Q: np.ndarray
-    M: np.ndarray
-    V: np.ndarray
-    cosine: np.ndarray
+    Q: NDArray[Any]
+    M: NDArray[Any]
+    V: NDArray[Any]
+    cosine: NDArray[Any]
     errors: RunErrors
     mismatch: float
     theory: Theory
     history: History
-    weights: np.ndarray
-    cov: np.ndarray
+    weights: NDArray[Any]
+    cov: NDArray[Any]
     def flat(self) -> Any: ...
 
 class RunErrors(Record):
@@ -446,22 +606,31 @@ class RunErrors(Record):
 class SgdRun(Record):
     alpha: float
     seed: int
-    batches: np.ndarray
-    steps: np.ndarray
-    epoch: np.ndarray
-    train: np.ndarray
-    test: np.ndarray
-    cosine: np.ndarray
-    norm: np.ndarray
-    settled: np.ndarray
+    batches: NDArray[Any]
+    steps: NDArray[Any]
+    epoch: NDArray[Any]
+    train: NDArray[Any]
+    test: NDArray[Any]
+    cosine: NDArray[Any]
+    norm: NDArray[Any]
+    settled: NDArray[Any]
     diverged: bool
-    weights: np.ndarray
+    weights: NDArray[Any]
     def __len__(self) -> int: ...
     def rows(self) -> list[dict[str, Any]]: ...
     def flat(self) -> Any: ...
 
 class Staircase(Result[Step]):
-    ...
+    kind: list[str]
+    alpha: NDArray[Any]
+    error: NDArray[Any]
+    learns: Any  # of list[Any]
+    jump: NDArray[Any]
+    eigenvalue: NDArray[Any]
+    eigenvalue_error: NDArray[Any]
+    overlap: Any  # of NDArray[Any]
+    overlap_error: Any  # of NDArray[Any]
+    direction: Any  # of NDArray[Any]
 
 class Status(enum.IntEnum):
     OK = 0
@@ -480,35 +649,47 @@ class Step(Record):
     jump: bool
     eigenvalue: float
     eigenvalue_error: float
-    overlap: np.ndarray
-    overlap_error: np.ndarray
-    direction: np.ndarray
+    overlap: NDArray[Any]
+    overlap_error: NDArray[Any]
+    direction: NDArray[Any]
 
 class Theory(Record):
-    Q: np.ndarray
-    Q_error: np.ndarray
+    Q: NDArray[Any]
+    Q_error: NDArray[Any]
     bayes: float
     plugin: float
 
 class TrainRun(Record):
     seed: int
-    step: np.ndarray
-    epoch: np.ndarray
-    train_loss: np.ndarray
-    train_accuracy: np.ndarray
-    validation_loss: np.ndarray
-    validation_accuracy: np.ndarray
-    similarity: np.ndarray
-    similarity_rank: np.ndarray
-    norm: np.ndarray
-    settled: np.ndarray
+    step: NDArray[Any]
+    epoch: NDArray[Any]
+    train_loss: NDArray[Any]
+    train_accuracy: NDArray[Any]
+    validation_loss: NDArray[Any]
+    validation_accuracy: NDArray[Any]
+    similarity: NDArray[Any]
+    similarity_rank: NDArray[Any]
+    norm: NDArray[Any]
+    settled: NDArray[Any]
     test_accuracy: float
     classifier: Classifier
     def rows(self) -> list[dict[str, Any]]: ...
     def flat(self) -> Any: ...
 
 class Training(Result[TrainRun]):
-    ...
+    seed: NDArray[Any]
+    step: Any  # of NDArray[Any]
+    epoch: Any  # of NDArray[Any]
+    train_loss: Any  # of NDArray[Any]
+    train_accuracy: Any  # of NDArray[Any]
+    validation_loss: Any  # of NDArray[Any]
+    validation_accuracy: Any  # of NDArray[Any]
+    similarity: Any  # of NDArray[Any]
+    similarity_rank: Any  # of NDArray[Any]
+    norm: Any  # of NDArray[Any]
+    settled: Any  # of NDArray[Any]
+    test_accuracy: NDArray[Any]
+    classifier: list[Classifier]
 
 class Unsupported(Error, NotImplementedError):
     ...
@@ -645,6 +826,36 @@ def evolve(
     device: str | None = None,
     progress: bool | None = None,
 ) -> Evolution: ...
+
+def exponents(
+    model: str | Model,
+    *,
+    degree: int = 4,
+    seed: int = 1,
+    threads: int = 0,
+    device: str | None = None,
+    progress: bool | None = None,
+) -> Exponents: ...
+
+def hard_phases(
+    model: str | Model,
+    *,
+    precision: float = 0.001,
+    samples: int = 0,
+    replicates: int = 16,
+    widening: float = 1.2,
+    inner: float = 0.0,
+    method: str = 'auto',
+    side: float = 0.0,
+    tolerance: float = 0.0,
+    perfect: float = 1e-08,
+    max_iterations: int = 200,
+    patience: float = 2.0,
+    seed: int = 1,
+    threads: int = 0,
+    device: str | None = None,
+    progress: bool | None = None,
+) -> HardPhases: ...
 
 def load(file: str | os.PathLike[str]) -> Posterior: ...
 

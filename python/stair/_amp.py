@@ -1,15 +1,18 @@
 """Message passing (GAMP) on instances: a synthetic teacher, or the user's own data."""
+import inspect
 import os
 
 import numpy as np
 
 from . import _arrays
-from ._asymptotics import MODEL, one_of
-from ._call import BadInput, Call, text, warn, whole
+from ._asymptotics import MODEL
+from ._call import Call, text, warn
+from ._errors import BadInput
 from ._model import Model, model_of
-from ._options import command, suggesting, table
+from ._options import command, suggesting, table, unknown
 from ._results import Record, Result, hidden, record
 from ._stair import ffi, lib
+from ._values import file_name, flag, one_of, whole
 
 THEORIES = {"none": 0, "fixed": 1, "trajectory": 2}
 SYNTHETIC = ("dim", "alpha", "seeds", "side", "start_overlap", "regenerate", "wide", "test_samples")
@@ -134,7 +137,11 @@ class Amp(Result):
         run = self[0]
         save(file, self.model, run.weights, run.cov, run.seed, overwrite)
 
-    load = staticmethod(lambda file: load(file))
+    @staticmethod
+    @suggesting()
+    def load(file):
+        """A posterior that save() kept."""
+        return load(file)
 
 
 class Posterior:
@@ -158,8 +165,8 @@ class Posterior:
 
 
 def save(file, model, weights, cov, seed, overwrite):
-    file = os.fspath(file)
-    if os.path.lexists(file) and not overwrite:
+    file = file_name(file, "file")
+    if not flag(overwrite, "overwrite") and os.path.lexists(file):
         raise BadInput(f"{file} exists; save(..., overwrite=True) replaces it")
     beside = f"{file}.{os.getpid()}.part"
     try:
@@ -175,8 +182,9 @@ def save(file, model, weights, cov, seed, overwrite):
 @suggesting()
 def load(file):
     """A posterior that Amp.save() or `stair amp --save` kept."""
+    file = file_name(file, "file")
     try:
-        with np.load(os.fspath(file), allow_pickle=False) as kept:
+        with np.load(file, allow_pickle=False) as kept:
             parts = {name: kept[name] for name in ("weights", "cov", "seed", "model")}
     except FileNotFoundError:
         raise
@@ -209,13 +217,13 @@ def samples(model, X, dim=None):
 
 
 def predict(model, weights, cov, seed, X, full, how):
-    p, k = model.indices, model.outputs
+    p, k, full = model.indices, model.outputs, flag(full, "full")
     weights, cov = _arrays.numbers(weights, "weights", (p, None)), _arrays.numbers(cov, "cov", (p, p))
     data, x = samples(model, X, weights.shape[1])
     mean, deviation, plugin = (np.empty((len(x), k)) for _ in range(3))
     with Call("predict", **how) as call:
         box = ffi.new("stair_gamp_result **")
-        call(lib.stair_gamp_result_from, model.enter(call), weights.shape[1], _arrays.pointer(weights),
+        call(lib.stair_gamp_result_from, model._enter(call), weights.shape[1], _arrays.pointer(weights),
              _arrays.pointer(cov), seed, box)
         try:
             call(lib.stair_gamp_predict, model._model, box[0].run, data,
@@ -257,7 +265,7 @@ def _synthetic(call, options, model, alpha, kind, samples_):
         call(lib.stair_gamp_check, how)
         box = ffi.new("stair_gamp_result **")
         call.stage(i, 0.9, len(list_))
-        call(lib.stair_gamp, model.enter(call), how, box)
+        call(lib.stair_gamp, model._enter(call), how, box)
         try:
             call.stage(i + 0.9, 0, len(list_))
             rows += _rows(call, model, how, box[0], kind, points)
@@ -278,7 +286,7 @@ def _fit(call, options, model, X, y, logits):
         raise BadInput(f"X has {len(x)} samples and y has {len(labels)}")
     data.labels = _arrays.pointer(labels)
     box = ffi.new("stair_gamp_result **")
-    call(lib.stair_gamp_fit, model.enter(call), how, data, box)
+    call(lib.stair_gamp_fit, model._enter(call), how, data, box)
     try:
         return _rows(call, model, how, box[0], 0, ffi.NULL)
     finally:
@@ -303,6 +311,9 @@ def amp(call, options, model: "str | Model", X: "ArrayLike | None" = None, y: "A
     or float64 in C order is used where it is, mapped files too."""
     model = model_of(model)
     kind = THEORIES[one_of(theory, "theory", tuple(THEORIES))]
+    logits, samples = flag(logits, "logits"), whole(samples, "samples")
+    if not 128 <= samples <= 1 << 28:
+        raise BadInput(f"samples must be between 128 and 2^28, not {samples}")
     if (X is None) != (y is None):
         raise BadInput("amp() needs both X and y, or neither for a synthetic teacher")
     if X is not None:
@@ -313,9 +324,6 @@ def amp(call, options, model: "str | Model", X: "ArrayLike | None" = None, y: "A
     else:
         if logits:
             raise BadInput("logits goes with X and y")
-        samples = whole(samples, "samples")
-        if not 128 <= samples <= 1 << 28:
-            raise BadInput(f"samples must be between 128 and 2^28, not {samples}")
         kind = lib.stair_gamp_theory_kind(options["gamp"], kind)
         rows = _synthetic(call, options, model, alpha, kind, samples)
     message = _verdict(rows, options["gamp"], kind)
@@ -337,6 +345,9 @@ def _verdict(rows, how, kind):
     return ""
 
 
+FITTING = {key: option for key, option in table("gamp").options.items() if key not in SYNTHETIC}
+
+
 class GAMP:
     """Message passing as an estimator in the style of scikit-learn.
 
@@ -346,13 +357,15 @@ class GAMP:
     weights_ (P, D) and cov_ (P, P) are the posterior of W, result_ the run."""
 
     def __init__(self, model, **options):
-        known = table("gamp").options
         for key in options:
-            if key not in known or key in SYNTHETIC:
-                from ._options import unknown
-
-                raise unknown("GAMP", key, set(known) - set(SYNTHETIC))
+            if key not in FITTING:
+                raise unknown("GAMP", key, FITTING)
         self.model, self.options = model, options
+
+    __init__.__signature__ = inspect.Signature([
+        *list(inspect.signature(__init__).parameters.values())[:2],
+        *(inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, default=o.default, annotation=o.type)
+          for key, o in FITTING.items())])
 
     def get_params(self, deep=True):
         return {"model": self.model, **self.options}
@@ -362,8 +375,11 @@ class GAMP:
         self.__init__(model, **{**self.options, **params})
         return self
 
-    def fit(self, X, y, **how):
-        self.result_ = amp(self.model, X, y, **self.options, **how)
+    @suggesting()
+    def fit(self, X, y, *, logits=False, threads=0, device=None, progress=None):
+        """Infers the weights from X (n, M, D) and y (n, K); with logits=True y holds row log-softmax."""
+        self.result_ = amp(self.model, X, y, logits=logits, threads=threads, device=device, progress=progress,
+                           **self.options)
         self.weights_, self.cov_ = self.result_[0].weights, self.result_[0].cov
         self.n_iter_ = self.result_[0].iterations
         return self
@@ -376,13 +392,16 @@ class GAMP:
     @suggesting()
     def predict(self, X, return_std=False):
         """Posterior mean (n, K), with return_std=True also the posterior standard deviation."""
+        return_std = flag(return_std, "return_std")
         mean, deviation, _ = self._fitted().predict(X, full=True)
         return (mean, deviation) if return_std else mean
 
+    @suggesting()
     def score(self, X, y):
         """Coefficient of determination of the prediction, averaged over outputs."""
         mean = self.predict(X)
-        y = np.asarray(y, dtype=np.float64).reshape(mean.shape)
+        n, k = mean.shape
+        y = _arrays.numbers(y, "y", (n, k), *([(n,)] if k == 1 else [])).reshape(n, k)
         spread = ((y - y.mean(axis=0)) ** 2).sum(axis=0)
         return float(np.mean(1 - ((y - mean) ** 2).sum(axis=0) / np.where(spread > 0, spread, 1)))
 
@@ -390,7 +409,7 @@ class GAMP:
     def save(self, file, *, overwrite=False):
         self._fitted().save(file, overwrite=overwrite)
 
-    load = staticmethod(load)
+    load = Amp.load
 
     def __repr__(self):
         inner = "".join(f", {key}={value!r}" for key, value in self.options.items())

@@ -1,8 +1,9 @@
 """NumPy arrays on the way in and out: shapes and numbers are looked at, copies made only where C needs them."""
 import numpy as np
 
-from ._call import BadInput
+from ._errors import BadInput
 from ._stair import ffi, lib
+from ._values import shown
 
 
 def pointer(array, kind="double"):
@@ -25,17 +26,23 @@ def finite(array, name):
     return array
 
 
+def array_of(value, name):
+    """Any array of real numbers; lists of different lengths, texts and the like are none."""
+    try:
+        array = np.asanyarray(value)
+    except (TypeError, ValueError):
+        array = None
+    if array is None or array.dtype.kind not in "fiub":
+        raise BadInput(f"{name} must be an array of numbers, not {_about(value)}")
+    return array
+
+
 def numbers(value, name, *shapes, single=False):
     """An array of one of the shapes, a None in which may be any length: float64 (with `single` float32, too), in C
     order; the same memory where it is one already."""
-    try:
-        array = np.asanyarray(value)
-        if array.dtype.kind not in "fiub":
-            raise TypeError
-        wanted = array.dtype if single and array.dtype == np.float32 else np.float64
-        array = np.require(array, wanted, ["C_CONTIGUOUS", "ALIGNED"])
-    except (TypeError, ValueError):
-        raise BadInput(f"{name} must be an array of numbers, not {_about(value)}") from None
+    array = array_of(value, name)
+    wanted = array.dtype if single and array.dtype == np.float32 else np.float64
+    array = np.require(array, wanted, ["C_CONTIGUOUS", "ALIGNED"])
     for shape in shapes:
         if len(shape) == array.ndim and all(s is None or s == a for s, a in zip(shape, array.shape)):
             return finite(array, name)
@@ -45,12 +52,12 @@ def numbers(value, name, *shapes, single=False):
 
 def _about(value):
     kind = getattr(value, "dtype", None)
-    return f"an array of {kind}" if kind is not None else repr(value)[:80]
+    return f"an array of {kind}" if kind is not None else shown(value)
 
 
 def symmetric(value, name, p):
     """(P, P); a number stands for itself where P is 1, a list for a diagonal."""
-    array = np.asanyarray(value)
+    array = array_of(value, name)
     if array.ndim == 0:
         array = array.reshape(1, 1) if p == 1 else array
     elif array.ndim == 1 and array.shape == (p,):
@@ -68,7 +75,7 @@ def copied(address, *shape):
 
 def alphas(value, name="alpha"):
     """A list of alphas from a number or a list, and whether it was a list."""
-    array = np.asanyarray(value)
+    array = array_of(value, name)
     if array.ndim == 0:
         array = array.reshape(1)
     array = numbers(array, name, (None,))

@@ -4,11 +4,13 @@ import math
 import numpy as np
 
 from . import _arrays
-from ._call import BadInput, Status, text, warn, whole
+from ._call import text, warn
+from ._errors import BadInput, Status
 from ._model import model_of
 from ._options import command
 from ._results import Record, Result, record
 from ._stair import ffi, lib
+from ._values import one_of, whole
 
 MOST_STEPS = 64  # of one staircase: more than indices there are
 MODEL = "a MODEL string, or a Model"
@@ -88,7 +90,7 @@ def threshold(call, options, model: "str | Model", *, steps: int = 0) -> Stairca
     rows, count = ffi.new("stair_step[]", MOST_STEPS), ffi.new("int *")
     call.stage(0, 0, 0)
     status = call(
-        lib.stair_threshold, model.enter(call), options["asymptotics"], steps, MOST_STEPS, rows, count,
+        lib.stair_threshold, model._enter(call), options["asymptotics"], steps, MOST_STEPS, rows, count,
         allow=[Status.NOT_CONVERGED],
     )
     message = call.message if status else ""
@@ -122,12 +124,6 @@ class Evolution(Result):
 STARTS = {"uninformed": 1, "informed": 2, "both": 3}
 
 
-def one_of(value, name, choices):
-    if value not in choices:
-        raise BadInput(f"{name} must be {', '.join(list(choices)[:-1])} or {list(choices)[-1]}, not {value!r}")
-    return value
-
-
 @command("asymptotics", own={"model": MODEL, "alpha": ALPHA, "start": "both, uninformed or informed"})
 def evolve(call, options, model: "str | Model", alpha: "float | Sequence[float]", *,
            start: str = "both") -> Evolution:
@@ -139,7 +135,7 @@ def evolve(call, options, model: "str | Model", alpha: "float | Sequence[float]"
     starts = STARTS[one_of(start, "start", ("both", "uninformed", "informed"))]
     box, p = ffi.new("stair_sweep **"), model.indices
     how = options["asymptotics"]
-    call(lib.stair_sweep_create, model.enter(call), how, starts, len(list_), _arrays.pointer(list_), box)
+    call(lib.stair_sweep_create, model._enter(call), how, starts, len(list_), _arrays.pointer(list_), box)
     sweep = ffi.gc(box[0], lambda s: lib.stair_sweep_destroy(ffi.new("stair_sweep **", s)))
     rows, bad, rough, worst = [], 0, 0, 0.0
     point = ffi.new("stair_sweep_point *")
@@ -209,7 +205,7 @@ def entropy(call, options, model: "str | Model", alpha: "float | Sequence[float]
         for k, name in enumerate(("bayes_q", "bayes_q_error", "amp_q", "amp_q_error")):
             setattr(phases[i], name, _arrays.pointer(overlaps[i, k]))
         call.stage(i, 0, n)
-        call(lib.stair_phase_at, model.enter(call), how, list_[i], phases + i)
+        call(lib.stair_phase_at, model._enter(call), how, list_[i], phases + i)
         rough += lib.stair_phase_worst(p, phases + i) > how.precision
     information, algorithm = np.empty(2), np.empty(2)
     lib.stair_phase_thresholds(p, n, phases, _arrays.pointer(information), _arrays.pointer(algorithm))
@@ -224,6 +220,49 @@ def entropy(call, options, model: "str | Model", alpha: "float | Sequence[float]
             "raise samples" if how.points else "set samples, or a larger precision")
         warn(message)
     return Phases(rows, "entropy", model.spec, options.values, message)
+
+
+# ---- hard phases ---------------------------------------------------------------------------------------
+
+MOST_PHASES = 16  # of one model: each ends with a step of its staircase
+
+
+@record
+class HardPhase(Record):
+    """Between alpha = information, from where on more can be known, and alpha = algorithmic, where message passing
+    finds it, infinite if never, by a step of the staircase of this kind."""
+
+    information: float
+    information_error: float
+    algorithmic: float
+    algorithmic_error: float
+    kind: str
+
+
+class HardPhases(Result):
+    row_type = HardPhase
+
+
+@command("asymptotics", own={"model": MODEL})
+def hard_phases(call, options, model: "str | Model") -> HardPhases:
+    """The hard phases of a model, found from its staircase: between which alphas learning is possible, but not found.
+
+    >>> stair.hard_phases("square")[0].information
+    """
+    model = model_of(model)
+    rows, count = ffi.new("stair_hard_phase[]", MOST_PHASES), ffi.new("int *")
+    call.stage(0, 0, 0)
+    status = call(lib.stair_hard_phases, model._enter(call), options["asymptotics"], MOST_PHASES, rows, count,
+                  allow=[Status.NOT_CONVERGED])
+    message = call.message if status else ""
+    if message:
+        warn(message)
+    found = [
+        HardPhase(c.information, c.information_error, c.algorithmic, c.algorithmic_error,
+                  text(lib.stair_step_kind_name(c.kind)))
+        for c in (rows[i] for i in range(count[0]))
+    ]
+    return HardPhases(found, "entropy", model.spec, options.values, message)
 
 
 # ---- errors --------------------------------------------------------------------------------------------
@@ -247,7 +286,9 @@ def errors(call, options, model: "str | Model", Q: "ArrayLike", Q_error: "ArrayL
     model = model_of(model)
     q = _overlap(Q, model.indices)
     q_error = None if Q_error is None else _arrays.symmetric(Q_error, "Q_error", model.indices)
+    if q_error is not None and (q_error < 0).any():
+        raise BadInput("Q_error has to be at least 0")
     found = ffi.new("stair_errors *")
-    call(lib.stair_errors_at, model.enter(call), options["asymptotics"], _arrays.pointer(q),
+    call(lib.stair_errors_at, model._enter(call), options["asymptotics"], _arrays.pointer(q),
          ffi.NULL if q_error is None else _arrays.pointer(q_error), found)
     return errors_of(found)

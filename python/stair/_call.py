@@ -3,90 +3,23 @@
 Every call has a context of its own, so that calls may run in several threads and after a fork.  The GIL is
 released while the library works; it asks Python a few times a second whether to go on, and that is where a
 pending Ctrl-C is noticed."""
-import enum
 import re
+import shutil
 import sys
 import threading
 import time
 import warnings
 
+from ._errors import EXCEPTIONS, Error, NoMemory, NotConvergedWarning, Status
 from ._stair import ffi, lib
+from ._values import flag, plain_text, whole
 
 ASK_EVERY = 0.1  # seconds between two questions whether to go on
 SHOW_AFTER = 1.0  # seconds before progress is shown
 
 
-class Status(enum.IntEnum):
-    """How a call of the library ended."""
-
-    OK = 0
-    FAILED = 1
-    BAD_INPUT = 2
-    NOT_CONVERGED = 3
-    UNSUPPORTED = 4
-    NO_MEMORY = 5
-    COSTLY = 6
-
-
-class Error(Exception):
-    """What the library says: `message`, and its `status`."""
-
-    status = Status.FAILED
-
-    def __init__(self, message, status=None):
-        super().__init__(message)
-        self.message = message
-        if status is not None:
-            self.status = Status(status)
-
-
-class BadInput(Error, ValueError):
-    """The request or the data is wrong."""
-
-    status = Status.BAD_INPUT
-
-
-class BadKeyword(BadInput, TypeError):
-    """A keyword that a function does not have."""
-
-
-class NotConverged(Error, ArithmeticError):
-    """No result within what was allowed."""
-
-    status = Status.NOT_CONVERGED
-
-
-class Unsupported(Error, NotImplementedError):
-    """A legal request that this release cannot answer."""
-
-    status = Status.UNSUPPORTED
-
-
-class NoMemory(Error, MemoryError):
-    status = Status.NO_MEMORY
-
-
-class Costly(Error):
-    """It would take longer than `patience` allows; the message says how long."""
-
-    status = Status.COSTLY
-
-
-class NotConvergedWarning(UserWarning):
-    """There is a result, with its error, but it misses the precision that was asked for."""
-
-
-EXCEPTIONS = {
-    Status.BAD_INPUT: BadInput,
-    Status.NOT_CONVERGED: NotConverged,
-    Status.UNSUPPORTED: Unsupported,
-    Status.NO_MEMORY: NoMemory,
-    Status.COSTLY: Costly,
-}
-
-
 def text(pointer):
-    return ffi.string(pointer).decode() if pointer != ffi.NULL else None
+    return ffi.string(pointer).decode(errors="replace") if pointer != ffi.NULL else None
 
 
 def in_python(message):
@@ -114,7 +47,9 @@ class Call:
     """with Call(...) as call: call(lib.stair_threshold, model, options, ...)"""
 
     def __init__(self, what, threads=0, device=None, progress=None):
-        self.what, self.progress = what, progress
+        self.what, self.progress = what, None if progress is None else flag(progress, "progress")
+        threads = whole(threads, "threads")
+        device = None if device is None else plain_text(device, "device")
         box = ffi.new("stair_context **")
         if lib.stair_context_create(box):
             raise NoMemory("out of memory")
@@ -126,9 +61,9 @@ class Call:
         self.before, self.share, self.total = 0.0, 1.0, 1.0
         try:
             if threads:
-                self(lib.stair_context_set_threads, whole(threads, "threads"))
+                self(lib.stair_context_set_threads, threads)
             if device is not None:
-                self(lib.stair_context_set_device, str(device).encode())
+                self(lib.stair_context_set_device, device.encode())
         except BaseException:
             self.close()
             raise
@@ -187,22 +122,9 @@ class Call:
 
     def show(self, fraction):
         if self.shown is None:
-            self.shown = _bar(self.what, self.progress)
+            self.shown = _bar(self.what, self.progress, fraction is not None)
         if self.shown:
             self.shown.move(fraction)
-
-
-def whole(value, name):
-    """A whole number that C's int holds."""
-    try:
-        number = int(value)
-        if isinstance(value, (bool, str)) or number != value:
-            raise ValueError
-    except (TypeError, ValueError, OverflowError):
-        raise BadInput(f"{name} must be a whole number, not {value!r}") from None
-    if not -(2**31) <= number < 2**31:
-        raise BadInput(f"{name} must be below 2^31, not {value!r}")
-    return number
 
 
 def warn(message):
@@ -217,14 +139,22 @@ def warn(message):
 
 
 class _TqdmBar:
-    def __init__(self, what):
-        from tqdm.auto import tqdm
+    FORMATS = {True: "{desc} {percentage:3.0f}% |{bar}| {elapsed}", False: "{desc} {elapsed}"}
 
-        self.bar = tqdm(total=100, desc=what, leave=False, bar_format="{desc} {percentage:3.0f}% |{bar}| {elapsed}")
+    def __init__(self, what, known):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # tqdm recommends ipywidgets, and does without
+            from tqdm.auto import tqdm
+
+        width = min(100, shutil.get_terminal_size().columns) if sys.stderr and sys.stderr.isatty() else None
+        self.bar = tqdm(total=100, desc=what, leave=False, ncols=width, bar_format=self.FORMATS[known])
 
     def move(self, fraction):
-        if fraction is not None:  # never backwards: a call inside a call counts from 0 again
-            self.bar.update(max(0.0, 100 * fraction - self.bar.n))
+        if fraction is None:  # how much is left is not known
+            self.bar.refresh()
+            return
+        self.bar.bar_format = self.FORMATS[True]
+        self.bar.update(max(0.0, 100 * fraction - self.bar.n))  # never backwards: a call inside a call counts from 0
 
     def close(self):
         self.bar.close()
@@ -246,12 +176,12 @@ class _Line:
         sys.stderr.flush()
 
 
-def _bar(what, wanted):
-    """None is asked for where nobody looks; tqdm where it is installed."""
+def _bar(what, wanted, known):
+    """None is asked for where nobody looks; tqdm where it is installed.  known: how much there is in all."""
     notebook = "ipykernel" in sys.modules
     if not (wanted or notebook or (sys.stderr is not None and sys.stderr.isatty())):
         return False
     try:
-        return _TqdmBar(what)
+        return _TqdmBar(what, known)
     except ImportError:
         return _Line(what)

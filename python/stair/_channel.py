@@ -5,11 +5,13 @@ import numpy as np
 
 from . import _arrays
 from ._asymptotics import MODEL
-from ._call import BadInput, Status, text, warn, whole
+from ._call import text, warn
+from ._errors import BadInput, Status
 from ._model import model_of
 from ._options import command
-from ._results import Record, Result, cell, record
+from ._results import Record, Result, cell, flat, frame, record
 from ._stair import ffi, lib
+from ._values import whole
 
 MOST_IDENTITIES = 64
 DRAWN = 8192  # points drawn at a time
@@ -53,9 +55,6 @@ class Moments(Record):
 
     def to_dataframe(self):
         """A row for each sample, g and dg as columns g11, dg11, ..."""
-        import pandas
-
-        from ._results import flat
 
         def row(i):
             out = {"sample": i, "logz": self.logz[i]}
@@ -63,7 +62,13 @@ class Moments(Record):
                 out.update(flat(name, getattr(self, name)[i]))
             return {**out, "error": self.error[i], "nodes": self.nodes[i], "method": self.method[i]}
 
-        return pandas.DataFrame([row(i) for i in range(len(self))])
+        return frame([row(i) for i in range(len(self))])
+
+    def plot(self, ax=None, **style):
+        """How often which log Z; returns the axes."""
+        from . import _plot
+
+        return _plot.draw(self, ax, style)
 
     def __repr__(self):
         worst = self.error.max() if len(self) else 0.0
@@ -108,7 +113,7 @@ def _random(call, model, options, points):
     cov = np.empty((p, p) if one else (points, p, p))
     for first in range(0, points, DRAWN):  # the library draws without asking whether to go on
         part = slice(first, first + DRAWN)
-        call(lib.stair_points_draw, model.enter(call), options["points"], first, len(z[part]),
+        call(lib.stair_points_draw, model._enter(call), options["points"], first, len(z[part]),
              *map(_arrays.pointer, (z[part], labels[part], omega[part], cov if one else cov[part])))
     return labels, omega, cov
 
@@ -128,10 +133,10 @@ def channel(call, options, model: "str | Model", y: "ArrayLike | None" = None, o
     model = model_of(model)
     how = options["channel"]
     call(lib.stair_channel_check, how)
+    points = whole(points, "points")
+    if points < 1:
+        raise BadInput(f"points must be at least 1, not {points}")
     if y is None and logits is None and omega is None and cov is None:
-        points = whole(points, "points")
-        if points < 1:
-            raise BadInput(f"points must be at least 1, not {points}")
         call(lib.stair_points_check, options["points"])
         labels, omega, cov = _random(call, model, options, points)
     else:
@@ -142,7 +147,7 @@ def channel(call, options, model: "str | Model", y: "ArrayLike | None" = None, o
     kinds = {"nodes": "int64_t", "code": "int"}
     result = ffi.new("stair_channel_result *", {"method" if key == "code" else key:
                                                 _arrays.pointer(a, kinds.get(key, "double")) for key, a in out.items()})
-    call(lib.stair_channel_evaluate, model.enter(call), how, 0, n, _arrays.pointer(labels), _arrays.pointer(omega),
+    call(lib.stair_channel_evaluate, model._enter(call), how, 0, n, _arrays.pointer(labels), _arrays.pointer(omega),
          1 if cov.ndim == 2 else n, _arrays.pointer(cov), result, allow=[Status.NOT_CONVERGED])
     message = ""
     if n and not out["error"].max() <= how.precision:  # NaN, too
@@ -186,7 +191,7 @@ def diagnose(call, options, model: "str | Model") -> Diagnosis:
     model = model_of(model)
     rows, count = ffi.new("stair_identity[]", MOST_IDENTITIES), ffi.new("int *")
     call(lib.stair_diagnose_check, options["diagnose"])
-    call(lib.stair_diagnose, model.enter(call), options["diagnose"], MOST_IDENTITIES, rows, count)
+    call(lib.stair_diagnose, model._enter(call), options["diagnose"], MOST_IDENTITIES, rows, count)
     found = [
         Identity(text(c.name), c.violation, c.tolerance, c.points, c.resolved,
                  text(lib.stair_verdict_name(c.verdict)), c.verdict == lib.STAIR_HOLDS)

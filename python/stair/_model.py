@@ -1,13 +1,17 @@
 """Models: a MODEL string, or a link written in Python."""
+import html
+import inspect
 import warnings
 
 import numpy as np
 
 from . import _arrays
-from ._call import BadInput, Call, _caught, text, whole
+from ._call import Call, _caught, text
+from ._errors import BadInput
 from ._options import suggesting
 from ._results import Record, Result, record
 from ._stair import ffi, lib
+from ._values import flag, plain_text, real, shown, whole
 
 
 @record
@@ -100,7 +104,7 @@ def _nan(y, count):
 
 @ffi.def_extern(onerror=_caught)
 def pystair_link(user, z, y):
-    """Called in the thread of the call, which has no other where the link is Python: Model.enter()."""
+    """Called in the thread of the call, which has no other where the link is Python: Model._enter()."""
     link = ffi.from_handle(user)
     try:
         point = np.frombuffer(ffi.buffer(z, 8 * link.cells)).reshape(link.shape).copy()
@@ -148,15 +152,18 @@ class Model:
             self._from_link(spec, noise, prenoise, 1 if indices is None else indices, tokens, name, outputs,
                             vectorized)
         elif isinstance(spec, str):
-            given = dict(noise=noise, indices=indices, outputs=outputs, vectorized=vectorized)
-            for key in [k for k, v in given.items() if v is not None] + ([] if tokens == 1 else ["tokens"]):
-                raise BadInput(f"Model(): {key} is for a link in Python; write it into the string: {spec},{key}=...")
+            given = dict(noise=noise, prenoise=prenoise, indices=indices, tokens=tokens, name=name, outputs=outputs,
+                         vectorized=vectorized)
+            for key, value in given.items():
+                default = inspect.signature(Model).parameters[key].default
+                if type(value) is not type(default) or value != default:
+                    raise BadInput(f"Model(): {key} is for a link in Python; write it into the string: {spec},{key}=...")
             with Call("Model") as call:
                 box = ffi.new("stair_model **")
-                call(lib.stair_model_create, spec.encode(), box)
+                call(lib.stair_model_create, plain_text(spec, "a model").encode(), box)
             self._keep(box[0])
         else:
-            raise BadInput(f"a model is a MODEL string or a function, not {spec!r}")
+            raise BadInput(f"a model is a MODEL string or a function, not {shown(spec)}")
 
     def _keep(self, pointer):
         self._model = ffi.gc(pointer, _destroy)
@@ -174,17 +181,13 @@ class Model:
         if len(first) < 1 or not np.isfinite(first).all():
             raise BadInput(f"Model(): the link gives {first} at z = {probe.tolist()}")
         link.outputs = len(first)
-        if vectorized not in (None, True, False):
-            raise BadInput(f"Model(): vectorized must be True, False or None, not {vectorized!r}")
+        vectorized = None if vectorized is None else flag(vectorized, "vectorized")
         link.blocks = vectorized is not False and link.try_blocks(probe)
         if vectorized and not link.blocks:
             raise BadInput("Model(): the link gives other numbers for blocks z[..., i] than for single points, or none")
         self._link, self._handle = link, ffi.new_handle(link)
-        self._title = ffi.new("char[]", str(name).encode())
-        try:
-            noise, prenoise = float(noise), float(prenoise)
-        except (TypeError, ValueError):
-            raise BadInput(f"Model(): noise and prenoise must be numbers, not {noise!r}, {prenoise!r}") from None
+        self._title = ffi.new("char[]", plain_text(name, "name").encode())
+        noise, prenoise = real(noise, "noise"), real(prenoise, "prenoise")
         about = ffi.new(
             "stair_link *",
             dict(name=self._title, tokens=tokens, indices=indices, outputs=link.outputs, noise=noise,
@@ -196,7 +199,7 @@ class Model:
             call(lib.stair_model_from_link, about, box)
         self._keep(box[0])
 
-    def enter(self, call):
+    def _enter(self, call):
         """The pointer, for use in this call.  Threads would only wait for the GIL where the link is Python."""
         if self._link is not None:
             call(lib.stair_context_set_threads, 1)
@@ -261,7 +264,7 @@ class Model:
 
     def _repr_html_(self):
         sizes = f"L = {self.layers}, M = {self.tokens}, P = {self.indices}, K = {self.outputs}"
-        return f"<code>{self.spec}</code><br>{sizes}"
+        return f"<code>{html.escape(self.spec)}</code><br>{sizes}"
 
     def __reduce__(self):
         if self._link is not None:
@@ -270,10 +273,12 @@ class Model:
 
     # ---- what it does ----------------------------------------------------------------------------------
 
+    @suggesting()
     def labels(self, z):
         """Labels (n, K) of Z (n, P, M), without noise, as the model carries them: log y where label_is_log."""
         return self._forward(lib.stair_model_forward, z)
 
+    @suggesting("Model")
     def __call__(self, z):
         """Outputs y (n, K) = g(Z) of Z (n, P, M), without noise; one Z (P, M) gives one y (K)."""
         return self._forward(lib.stair_model_outputs, z)
@@ -282,14 +287,14 @@ class Model:
         z, one = self._batch(z)
         out = np.empty((len(z), self.outputs))
         with Call("labels") as call:
-            model = self.enter(call)
+            model = self._enter(call)
             call(function, model, len(z), _arrays.pointer(z), _arrays.pointer(out))
         return out[0] if one else out
 
     def _batch(self, z):
         shape = (self.indices, self.tokens)
         short = (self.indices,)
-        array = np.asanyarray(z)
+        array = _arrays.array_of(z, "z")
         if array.ndim == 0 and shape == (1, 1):
             return _arrays.numbers(array.reshape(1, 1, 1), "z", (None, *shape)), True
         if array.shape == shape or (self.tokens == 1 and array.shape == short):
@@ -298,16 +303,18 @@ class Model:
             return _arrays.numbers(array.reshape(-1, *shape), "z", (None, *shape)), False
         return _arrays.numbers(array, "z", (None, *shape), shape), False
 
+    @suggesting()
     def gradient(self, z, cotangent):
         """Gradient (P, M) of sum_k cotangent_k y_k at Z (P, M)."""
-        z = _arrays.numbers(np.asanyarray(z).reshape(self.indices, -1), "z", (self.indices, self.tokens))
-        cotangent = _arrays.numbers(np.asanyarray(cotangent).reshape(-1), "cotangent", (self.outputs,))
-        out = np.empty_like(z)
+        z = _arrays.numbers(z, "z", (self.indices, self.tokens), *([(self.indices,)] if self.tokens == 1 else []))
+        cotangent = _arrays.numbers(cotangent, "cotangent", (self.outputs,))
+        out = np.empty((self.indices, self.tokens))
         with Call("gradient") as call:
-            model = self.enter(call)
+            model = self._enter(call)
             call(lib.stair_model_gradient, model, *map(_arrays.pointer, (z, cotangent, out)))
         return out
 
+    @suggesting()
     def carried(self, y):
         """Labels (n, K) of plain outputs y, (n, K) or (n, M, M)."""
         m, k = self.tokens, self.outputs
@@ -317,7 +324,7 @@ class Model:
             return y.reshape(len(y), k)
         out = np.empty((len(y), k))
         with Call("carried") as call:
-            model = self.enter(call)
+            model = self._enter(call)
             call(lib.stair_model_labels_from_outputs, model, len(y), _arrays.pointer(y), _arrays.pointer(out))
         return out
 
@@ -337,6 +344,7 @@ def _method(name):
     return method
 
 
-for _name in ("threshold", "evolve", "entropy", "errors", "channel", "amp", "sgd", "diagnose"):
+for _name in ("threshold", "evolve", "entropy", "hard_phases", "errors", "exponents", "channel", "amp", "sgd",
+              "diagnose"):
     setattr(Model, _name, _method(_name))
 

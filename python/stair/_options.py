@@ -6,8 +6,12 @@ import functools
 import inspect
 import os
 
-from ._call import BadInput, BadKeyword, Call, text, whole
+import numpy as np
+
+from ._call import Call, text
+from ._errors import BadInput, BadKeyword
 from ._stair import ffi, lib
+from ._values import file_name, plain_text, shown
 
 FLAG, EITHER, INT, INT64, SIZE, UINT64, DOUBLE, TEXT, PATH = range(9)
 TYPES = {FLAG: "bool", EITHER: "str", DOUBLE: "float", TEXT: "str", PATH: "str | os.PathLike[str] | None"}
@@ -57,12 +61,10 @@ class Option:
                     raise TypeError
                 return ("yes" if value else "no") if kind == FLAG else self.choices[bool(value)]
             if kind in (TEXT, EITHER):
-                if not isinstance(value, str):
-                    raise TypeError
-                return value
+                return plain_text(value, self.name)
             if kind == PATH:
-                return os.fspath(value)
-            if isinstance(value, (bool, str, bytes)):
+                return file_name(value, self.name)
+            if isinstance(value, (bool, str, bytes)) or np.ndim(value):
                 raise TypeError
             if kind == DOUBLE:
                 return repr(float(value))
@@ -73,7 +75,7 @@ class Option:
             wanted = {FLAG: "True or False", DOUBLE: "a number", TEXT: "text", EITHER: "text", PATH: "a file name"}
             more = f", {self.range}" if self.range else ""
             raise BadInput(
-                f"{function}(): {self.name} must be {wanted.get(kind, 'a whole number')}{more}, not {value!r}"
+                f"{function}(): {self.name} must be {wanted.get(kind, 'a whole number')}{more}, not {shown(value)}"
             ) from None
 
     @property
@@ -124,7 +126,7 @@ class Options:
     def set(self, call, function, option, struct, value):
         if value is None and option.default is None:
             return
-        written = ffi.new("char[]", option.write(value, function).encode())
+        written = ffi.new("char[]", os.fsencode(option.write(value, function)))
         self.kept.append(written)  # texts are not copied by the library
         call(lib.stair_option_set, option.row, struct, written)
 
@@ -145,13 +147,18 @@ def suggesting(title=None):
     """Decorates a function without options of the library: a keyword that it does not have gets a suggestion."""
 
     def wrap(function):
-        known = [p.name for p in inspect.signature(function).parameters.values() if p.name not in ("self", "cls")]
+        name, signature = title or function.__name__, inspect.signature(function)
+        known = [p.name for p in signature.parameters.values() if p.name not in ("self", "cls")]
 
         @functools.wraps(function)
         def run(*arguments, **given):
             for key in given:
                 if key not in known:
-                    raise unknown(title or function.__name__, key, known)
+                    raise unknown(name, key, known)
+            try:
+                signature.bind(*arguments, **given)
+            except TypeError as error:
+                raise BadKeyword(f"{name}(): {error}") from None
             return function(*arguments, **given)
 
         return run
@@ -216,4 +223,4 @@ def _doc(text_, parameters, own, known):
     return "\n".join(lines) + "\n"
 
 
-__all__ = ["Option", "Options", "Table", "command", "suggesting", "table", "whole"]
+__all__ = ["Option", "Options", "Table", "command", "suggesting", "table", "unknown"]

@@ -7,13 +7,13 @@ def draw(result, ax, style):
         import matplotlib.pyplot as plt
     except ImportError:
         raise ImportError("plot() needs matplotlib: apt install python3-matplotlib") from None
-    how = PICTURES.get(result.command)
+    how = PICTURES.get(type(result).__name__)
     if how is None:
-        raise TypeError(f"there is no picture of a result of {result.command}")
+        raise TypeError(f"there is no picture of {type(result).__name__}")
     if ax is None:
         _, ax = plt.subplots()
     how(result, ax, style)
-    ax.set_title(f"{result.model or result.command}"[:80], fontsize="small")
+    ax.set_title(str(getattr(result, "model", None) or type(result).__name__)[:80], fontsize="small")
     if ax.get_legend_handles_labels()[0]:
         ax.legend(fontsize="small")
     return ax
@@ -21,9 +21,10 @@ def draw(result, ax, style):
 
 def _threshold(result, ax, style):
     finite = [row for row in result if np.isfinite(row.alpha)]
-    for row in finite:
+    for i, row in enumerate(finite):
         name = f"{row.kind}: {', '.join(map(str, row.learns))}"
-        line = ax.axvline(row.alpha, linestyle="-" if row.kind == "weak" else "--", label=name, **style)
+        line = ax.axvline(row.alpha, linestyle="-" if row.kind == "weak" else "--", label=name,
+                          **{"color": f"C{i}", **style})
         ax.axvspan(row.alpha - row.error, row.alpha + row.error, alpha=0.2, color=line.get_color())
     ax.set_xlim(0, 1.1 * max([row.alpha for row in finite], default=1))
     ax.set_xlabel("alpha")
@@ -55,14 +56,28 @@ def _entropy(result, ax, style):
             ax.axvline(row.alpha, color="red", alpha=0.3)
 
 
+def _hard_phases(result, ax, style):
+    ends = [row.algorithmic for row in result if np.isfinite(row.algorithmic)] + [row.information for row in result]
+    right = 1.2 * max(ends, default=1)
+    for row in result:
+        ax.axvspan(row.information, min(row.algorithmic, right), label=f"hard, until {row.kind}",
+                   **{"color": "red", "alpha": 0.3, **style})
+    ax.set_xlim(0, right)
+    ax.set_xlabel("alpha")
+    ax.set_yticks([])
+
+
 def _amp(result, ax, style):
     alphas = sorted({row.alpha for row in result})
     if len(alphas) == 1:
+        teacher = np.isfinite(result[0].cosine).any()  # on data of the user's there is none
+        name = "cosine" if teacher else "overlap"
         for row in result:
             for i in range(row.cosine.size):
-                ax.plot(row.history.cosine[:, i], label=f"cosine{i + 1}, seed {row.seed}", **style)
+                values = row.history.cosine[:, i] if teacher else row.history.Q[:, i, i]
+                ax.plot(values, label=f"{name}{i + 1}, seed {row.seed}", **style)
         ax.set_xlabel("iteration")
-        ax.set_ylabel("cosine")
+        ax.set_ylabel(name)
         return
     for i in range(result[0].cosine.size):
         runs = [[row.M[i, i] for row in result if row.alpha == a] for a in alphas]
@@ -90,5 +105,30 @@ def _train(result, ax, style):
     ax.set_ylabel("similarity to the last weights")
 
 
-PICTURES = {"threshold": _threshold, "evolve": _evolve, "entropy": _entropy, "amp": _amp, "sgd": _sgd,
-            "train": _train}
+def _diagnose(result, ax, style):
+    least = 1e-17  # where a violation of 0 is drawn
+    places = np.arange(len(result))
+    ax.barh(places, [max(row.violation, least) for row in result], label="worst violation", **style)
+    ax.plot([row.tolerance for row in result], places, "k|", markersize=12, label="allowed")
+    ax.set_xscale("log")
+    ax.set_yticks(places, [row.identity for row in result], fontsize="x-small")
+    ax.invert_yaxis()
+
+
+def _exponents(result, ax, style):
+    for k, name in enumerate(("information", "generative")):
+        ax.bar([row.index + 0.4 * (k - 0.5) for row in result], [getattr(row, name) for row in result], width=0.35,
+               label=name, **style)
+    ax.set_xticks([row.index for row in result])
+    ax.set_xlabel("index")
+    ax.set_ylabel("exponent")
+
+
+def _channel(result, ax, style):
+    ax.hist(result.logz, **{"bins": 40, **style})
+    ax.set_xlabel("log Z")
+    ax.set_ylabel("samples")
+
+
+PICTURES = {"Staircase": _threshold, "Evolution": _evolve, "Phases": _entropy, "HardPhases": _hard_phases, "Amp": _amp,
+            "Descent": _sgd, "Training": _train, "Diagnosis": _diagnose, "Exponents": _exponents, "Moments": _channel}

@@ -2,6 +2,7 @@
 
 `to_dict()` of a row has the names of the program's JSON output; `to_dataframe()` those of its CSV."""
 import collections.abc
+import copy
 import dataclasses
 import html
 import math
@@ -55,6 +56,14 @@ def flat(name, value):
         yield title, value
 
 
+def frame(rows):
+    try:
+        import pandas
+    except ImportError:
+        raise ImportError("to_dataframe() needs pandas: apt install python3-pandas") from None
+    return pandas.DataFrame(rows)
+
+
 def cell(value):
     if isinstance(value, float):
         return f"{value:.6g}" if math.isfinite(value) else str(value)
@@ -84,6 +93,10 @@ class Record:
         """Rows of a data frame."""
         return [dict(pair for name in self.shown() for pair in flat(name, getattr(self, name)))]
 
+    def to_dataframe(self):
+        """A pandas data frame of this row."""
+        return frame(self.flat())
+
     def __repr__(self):
         inner = ", ".join(f"{name}={_short(getattr(self, name))}" for name in self.shown())
         return f"{type(self).__name__}({inner})"
@@ -102,7 +115,8 @@ def _short(value):
 
 
 class Result(collections.abc.Sequence):
-    """Rows of one computation.  result[0] is the first row; result.alpha an array of that field of all rows.
+    """Rows of one computation.  result[0] is the first row, result[:2] a result with two of them; result.alpha is an
+    array of that field of all rows.
 
     command, model, options: what was computed.  converged is False where a number misses the precision that was
     asked for; message says which."""
@@ -118,7 +132,11 @@ class Result(collections.abc.Sequence):
         return len(self._rows)
 
     def __getitem__(self, index):
-        return self._rows[index]
+        if not isinstance(index, slice):
+            return self._rows[index]
+        part = copy.copy(self)
+        part._rows = self._rows[index]
+        return part
 
     def __getattr__(self, name):
         if name.startswith("_") or name not in self.row_type.fields():
@@ -126,7 +144,7 @@ class Result(collections.abc.Sequence):
         values = [getattr(row, name) for row in self._rows]
         shapes = {np.shape(v) for v in values if not isinstance(v, (str, Record))}
         plain_ = len(shapes) == 1 and not any(isinstance(v, (str, Record)) for v in values)
-        return np.array(values) if plain_ else values
+        return np.array(values) if plain_ or not values else values
 
     def __dir__(self):
         return sorted(set(super().__dir__()) | set(self.row_type.fields()))
@@ -146,11 +164,7 @@ class Result(collections.abc.Sequence):
 
     def to_dataframe(self):
         """A pandas data frame with the columns of the program's CSV output."""
-        try:
-            import pandas
-        except ImportError:
-            raise ImportError("to_dataframe() needs pandas: apt install python3-pandas") from None
-        return pandas.DataFrame([row for r in self._rows for row in r.flat()])
+        return frame([row for r in self._rows for row in r.flat()])
 
     def __repr__(self):
         lines = "".join(f"\n  {row!r}," for row in self._rows[:20])

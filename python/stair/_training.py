@@ -5,11 +5,13 @@ import numpy as np
 
 from . import _arrays
 from ._asymptotics import MODEL
-from ._call import BadInput, Call, text
+from ._call import Call, text
+from ._errors import BadInput
 from ._model import model_of
-from ._options import command
+from ._options import command, suggesting
 from ._results import Record, Result, flat, hidden, record
 from ._stair import ffi, lib
+from ._values import file_name, flag, shown
 
 VOCAB = "WordPiece vocabulary: a file, one token a line"
 
@@ -97,7 +99,7 @@ def sgd(call, options, model: "str | Model", *, alpha: "float | Sequence[float] 
         call(lib.stair_sgd_check, how)
         box = ffi.new("stair_sgd_result **")
         call.stage(i, 1, len(list_))
-        call(lib.stair_sgd, model.enter(call), how, box)
+        call(lib.stair_sgd, model._enter(call), how, box)
         try:
             r = box[0]
             rows += [_sgd_run(r.run[k], a, r.layers, r.indices, r.dim) for k in range(r.runs)]
@@ -128,12 +130,8 @@ class _Owned:
 
 
 def _vocab(call, path):
-    try:
-        name = os.fspath(path)
-    except TypeError:
-        raise BadInput(f"vocab must be the name of a file, not {path!r}") from None
     owned = _Owned("stair_vocab")
-    call(lib.stair_vocab_load, os.fsencode(name), owned.box)
+    call(lib.stair_vocab_load, os.fsencode(file_name(path, "vocab")), owned.box)
     return owned
 
 
@@ -144,19 +142,30 @@ def _lines(questions, name):
     try:
         lines = list(questions)
     except TypeError:
-        raise BadInput(f"{name} must be the name of a file or a list of questions, not {questions!r}") from None
+        raise BadInput(f"{name} must be the name of a file or a list of questions, not {shown(questions)}") from None
     for i, line in enumerate(lines):
-        if not isinstance(line, str) or "\n" in line:
-            raise BadInput(f"{name}[{i}] must be one line of text, not {line!r}")
+        if b"\n" in _encoded(line, f"{name}[{i}]"):
+            _no_text(line, f"{name}[{i}]")
     if not lines:
         raise BadInput(f"{name} is empty")
     return "\n".join(lines).encode() + b"\n"
 
 
+def _encoded(line, name):
+    try:
+        return line.encode() if isinstance(line, str) else _no_text(line, name)
+    except UnicodeEncodeError:
+        return _no_text(line, name)
+
+
+def _no_text(line, name):
+    raise BadInput(f"{name} must be one line of text, not {shown(line)}")
+
+
 def _questions(call, vocab, questions, how, name):
     owned, data = _Owned("stair_questions"), _lines(questions, name)
     if data is None:
-        call(lib.stair_questions_load, vocab.pointer, os.fsencode(questions), how, owned.box)
+        call(lib.stair_questions_load, vocab.pointer, os.fsencode(file_name(questions, name)), how, owned.box)
     else:
         call(lib.stair_questions_parse, vocab.pointer, name.encode(), data, len(data), how, owned.box)
     return owned
@@ -180,11 +189,13 @@ def tokenize(call, options, questions: "str | Sequence[str] | os.PathLike[str]",
                 ids = np.frombuffer(ffi.buffer(q.ids, 4 * q.count * q.longest), np.int32).reshape(q.count, q.longest)
                 return [ids[i, : q.length[i]].copy() for i in range(q.count)]
         one = isinstance(questions, str)
+        try:
+            lines = [questions] if one else list(questions)
+        except TypeError:
+            raise BadInput(f"questions must be text, a list of texts or a pathlib.Path, not {shown(questions)}") from None
         found, ids, count = [], np.empty(how.longest, np.int32), ffi.new("int *")
-        for i, line in enumerate([questions] if one else questions):
-            if not isinstance(line, str):
-                raise BadInput(f"questions[{i}] must be text, not {line!r}")
-            data = line.encode()
+        for i, line in enumerate(lines):
+            data = _encoded(line, f"questions[{i}]")
             call(lib.stair_tokenize, words.pointer, data, len(data), how.longest,
                  _arrays.pointer(ids, "int32_t"), count)
             found.append(ids[: count[0]].copy())
@@ -205,21 +216,29 @@ class Classifier:
         self.dim, self.rank, self.layers, self.longest = info.dim, info.rank, info.layers, info.longest
 
     @classmethod
+    @suggesting()
     def load(cls, file, vocab):
+        """A classifier that save() or `stair train --save` kept."""
+        file = file_name(file, "file")
         with Call("load") as call:
             box = ffi.new("stair_classifier **")
             call(lib.stair_classifier_load, os.fsencode(file), box)
         free = lambda c: lib.stair_classifier_destroy(ffi.new("stair_classifier **", c))  # noqa: E731
         return cls(ffi.gc(box[0], free), vocab)
 
+    @suggesting()
     def save(self, file, *, overwrite=False):
+        """Keeps the weights as NPZ; `stair train --weights` and Classifier.load() read them."""
+        file, overwrite = os.fsencode(file_name(file, "file")), flag(overwrite, "overwrite")
         with Call("save") as call:
-            call(lib.stair_classifier_save, self._pointer, os.fsencode(file), bool(overwrite))
+            call(lib.stair_classifier_save, self._pointer, file, overwrite)
 
+    @suggesting()
     def predict_proba(self, questions):
         """Probabilities (n, classes)."""
         return self._predict(questions)[1]
 
+    @suggesting()
     def predict(self, questions):
         """The name of the class of each question: a list of questions, or the name of a file."""
         return [self.classes[k] for k in self._predict(questions)[0]]

@@ -26,7 +26,9 @@ class Input(Case):
             (stair.threshold, ("square",), {"precison": 1}, "precision"),
             (stair.evolve, ("square", 0.5), {"max_iteration": 1}, "max_iterations"),
             (stair.entropy, ("square", 0.5), {"replicate": 1}, "replicates"),
+            (stair.hard_phases, ("square",), {"precison": 1}, "precision"),
             (stair.errors, ("square", 0.5), {"sed": 1}, "seed"),
+            (stair.exponents, ("square",), {"degrees": 1}, "degree"),
             (stair.channel, ("square",), {"max_node": 1}, "max_nodes"),
             (stair.amp, ("square",), {"dims": 1}, "dim"),
             (stair.sgd, ("square",), {"epoch": 1}, "epochs"),
@@ -58,7 +60,7 @@ class Input(Case):
 
     def test_models(self):
         for function, more in ((stair.threshold, ()), (stair.evolve, (1,)), (stair.entropy, (1,)), (stair.errors, (1,)),
-                               (stair.channel, ()), (stair.amp, ()), (stair.sgd, ()), (stair.diagnose, ())):
+                               (stair.hard_phases, ()), (stair.exponents, ()), (stair.channel, ()), (stair.amp, ()), (stair.sgd, ()), (stair.diagnose, ())):
             with self.subTest(function.__name__):
                 self.refused("did you mean 'square'", function, "sqare", *more)
                 self.refused("MODEL string or a function", function, 3, *more)
@@ -90,6 +92,8 @@ class Input(Case):
         self.refused("resume needs a checkpoint", stair.sgd, "square", dim=10, alpha=1, epochs=1, resume=True)
         self.refused("points must be at least 1", stair.channel, "square", points=0)
         self.refused("points must be", stair.diagnose, "square", points=0)
+        self.refused("degree 9 is not 1 to 8", stair.exponents, "square", degree=9)
+        self.refused("degree must be a whole number", stair.exponents, "square", degree="two")
         self.refused("theory must be none, fixed or trajectory", stair.amp, "square", theory="all")
         self.refused("samples must be between", stair.amp, "square", samples=1)
         self.refused("start must be both, uninformed or informed", stair.evolve, "square", 0.5, start="cold")
@@ -162,7 +166,7 @@ class Input(Case):
             with self.assertRaisesRegex(stair.Error, "nowhere"):
                 function("/nowhere/vocab")
             self.refused("vocab must be the name of a file", function, 3)
-        self.refused("must be text", stair.tokenize, [3], VOCAB)
+        self.refused("must be one line of text", stair.tokenize, [3], VOCAB)
         self.refused("must be one line of text", stair.train, ["NUM:x a", 3], VOCAB)
         self.refused("data is empty", stair.train, [], VOCAB)
         self.refused("name of a file or a list", stair.train, 3, VOCAB)

@@ -27,11 +27,20 @@ class Numbers(Case):
         found = stair.entropy("square", [0.4, 0.6, 0.9], precision=0.02)
         self.assert_same_results(found, "entropy", "square", "--alpha", "0.4,0.6,0.9", "--precision", 0.02)
 
+    def test_hard_phases(self):
+        found = stair.hard_phases("square", precision=0.05)
+        self.assert_same_results(found, "entropy", "square", "--phases", "--precision", 0.05)
+
     def test_errors_at_the_overlap_of_evolve(self):
-        point = stair.evolve("square", 0.7, start="uninformed", precision=0.02)[0]
-        found = stair.errors("square", point.Q, point.Q_error, precision=0.02)
-        self.assertAlmostEqual(found.bayes, point.errors.bayes, delta=3 * point.errors.bayes_error)
-        self.assertEqual(found.weights, point.errors.weights)
+        for model in ("square", "attention:layers=2"):
+            row = program("evolve", model, "--alpha", 0.7, "--from", "uninformed", "--precision", 0.05)["results"][0]
+            found = stair.errors(model, row["Q"], row["Q_error"], precision=0.05)
+            self.assertEqual(found.to_dict(), row["errors"])
+
+    def test_exponents(self):
+        for model, degree in (("square", 2), ("staircase", 3), ("parity:indices=3", 2)):
+            self.assert_same_results(stair.exponents(model, degree=degree, seed=2), "exponents", model, "--degree",
+                                     degree, "--seed", 2)
 
     def test_channel_at_random_points(self):
         found = stair.channel("attention:layers=2", points=40, precision=1e-5, seed=9)

@@ -8,7 +8,7 @@ import subprocess
 import unittest
 
 import numpy as np
-from common import HAS, PROGRAM, Case, program
+from common import HAS, PROGRAM, QUESTIONS, VOCAB, Case, program
 
 import stair
 from stair._options import table
@@ -35,6 +35,7 @@ class Results(Case):
         self.assertIn("weak", repr(found))
         self.assertIn("<table>", found._repr_html_())
         self.assertIn("<table>", step._repr_html_())
+        self.assertEqual((found[1:].kind, found[1:].model, found[:0].alpha.size), (["perfect"], found.model, 0))
 
     @unittest.skipUnless(HAS["pandas"], "pandas is not installed")
     def test_data_frames_have_the_columns_of_csv(self):
@@ -43,6 +44,8 @@ class Results(Case):
             (stair.threshold(two, steps=1, precision=0.1), ("threshold", two, "--steps", 1, *p)),
             (stair.evolve(two, 0.1, precision=0.1), ("evolve", two, "--alpha", 0.1, *p)),
             (stair.entropy("square", 0.4, precision=0.1), ("entropy", "square", "--alpha", 0.4, *p)),
+            (stair.hard_phases("square", precision=0.1), ("entropy", "square", "--phases", *p)),
+            (stair.exponents("square", degree=2), ("exponents", "square", "--degree", 2)),
             (stair.channel(two, points=3), ("channel", two, "--points", 3)),
             (stair.amp(two, dim=10, max_iterations=0, theory="none"),
              ("amp", two, "--dim", 10, "--max-iterations", 0, "--theory", "none")),
@@ -65,9 +68,16 @@ class Results(Case):
                       stair.entropy("square", [0.4], precision=0.05),
                       stair.amp("square", dim=20, alpha=[1, 2], max_iterations=2),
                       stair.amp("square", dim=20, alpha=1, max_iterations=2),
+                      stair.amp("square", np.ones((10, 4)), np.ones(10), max_iterations=2),
+                      stair.hard_phases("square", precision=0.1), stair.exponents("square", degree=2),
+                      stair.channel("square", points=20), stair.diagnose("square", points=2),
+                      stair.train(QUESTIONS, VOCAB, dim=8, rank=2, layers=1, epochs=1),
                       stair.sgd("square", dim=10, alpha=2, epochs=1)):
-            with self.subTest(found.command):
-                self.assertTrue(found.plot().has_data())
+            with self.subTest(type(found).__name__):
+                axes = found.plot()
+                self.assertTrue(axes.has_data())
+                for line in axes.get_lines():
+                    self.assertTrue(np.isfinite(np.asarray(line.get_ydata(), float)).any())
         with self.assertRaises(TypeError):
             stair.models().plot()
         matplotlib.pyplot.close("all")

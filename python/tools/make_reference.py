@@ -11,10 +11,13 @@ import io
 import json
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
 import textwrap
 
+import numpy as np
 import stair
 from stair._options import table
 
@@ -44,13 +47,21 @@ RUNS = {
     "exponents": ["square", "--degree", "2"],
     "models": [],
 }
+# Runs with other columns, which need words, too; files are made by the first ones.
+VARIANTS = {
+    "entropy": [["square", "--phases", "--precision", "0.1"]],
+    "amp": [["square", "--dim", "10", "--max-iterations", "1", "--theory", "none", "--history"],
+            ["square", "--dim", "10", "--max-iterations", "1", "--seeds", "2", "--summary"],
+            ["square", "--data", "X.npy", "y.npy", "--max-iterations", "1", "--predict", "X.npy"]],
+    "train": [["--weights", "w.npz", "--vocab", "vocab.txt", "--predict", "questions.label"]],
+}
 TABLES = {"threshold": ["asymptotics"], "evolve": ["asymptotics"], "entropy": ["asymptotics"],
           "figure": ["asymptotics"], "channel": ["channel", "points"], "amp": ["gamp"], "sgd": ["sgd"],
           "train": ["train", "questions"], "tokenize": ["questions"], "diagnose": ["diagnose"]}
 
 
-def run(program, *words):
-    done = subprocess.run([program, *words], capture_output=True, text=True, cwd=ROOT)
+def run(program, *words, folder=ROOT):
+    done = subprocess.run([program, *words], capture_output=True, text=True, cwd=folder)
     if done.returncode not in (0, 3):
         raise SystemExit(f"stair {' '.join(words)}: {done.stderr}")
     return done.stdout
@@ -129,6 +140,21 @@ def words_of(known, command, name):
     raise SystemExit(f"stair {command}: column {name} is not in cli/column_words.c")
 
 
+def variants(program, command):
+    """Names of columns that options bring."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name in ("vocab.txt", "questions.label"):
+            shutil.copy(ROOT / "data" / name, folder)
+        np.save(f"{folder}/X.npy", np.ones((10, 4)))
+        np.save(f"{folder}/y.npy", np.ones((10, 1)))
+        if command == "train":
+            run(program, command, "--data", "questions.label", "--vocab", "vocab.txt", "--dim", "4", "--rank", "1",
+                "--layers", "1", "--epochs", "0", "--save", "w.npz", folder=folder)
+        for arguments in VARIANTS.get(command, []):
+            rows = json.loads(run(program, command, *arguments, "--json", folder=folder))["results"]
+            yield from (name for name, _ in members(rows[0]))
+
+
 def columns(program, command, words):
     if command not in RUNS:
         return ""
@@ -144,6 +170,8 @@ def columns(program, command, words):
         unit, meaning = words_of(known, command, name)
         shown.add(name)
         body += f"| `{name}` | {cell(unit)} | {cell(meaning)} | {shape(value)} |\n"
+    for name in variants(program, command):
+        words_of(known, command, name)
     others = [name for name in known if name not in shown]
     for name in others:
         body += f"| `{name}` | {cell(known[name][0])} | {cell(known[name][1])} | |\n"

@@ -9,6 +9,7 @@ import functools
 import inspect
 import pathlib
 import sys
+from collections.abc import Sequence
 
 import stair
 from stair._results import Record, Result
@@ -18,23 +19,25 @@ HEAD = '''# Written by python/tools/make_stubs.py from the tables of options of 
 import enum
 import os
 from collections.abc import Sequence
-from typing import Any, Callable, Generic, TypeVar
+from typing import Any, Callable, Generic, TypeVar, overload
 
-import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 __version__: str
-Row = TypeVar("Row")
+_Row = TypeVar("_Row", covariant=True)
+_Self = TypeVar("_Self")
 '''
 # What Python's functions say about themselves in their signatures only partly.
 GIVEN = {
     "spec": "str | Callable[[np.ndarray], ArrayLike]",
     "X": "ArrayLike", "y": "ArrayLike", "z": "ArrayLike", "cotangent": "ArrayLike", "file": "str | os.PathLike[str]",
     "vocab": "str | os.PathLike[str]", "questions": "str | os.PathLike[str] | Sequence[str]",
-    "overwrite": "bool", "full": "bool", "threads": "int", "device": "str | None", "progress": "bool | None",
+    "overwrite": "bool", "logits": "bool", "full": "bool", "threads": "int", "device": "str | None", "progress": "bool | None",
     "deep": "bool", "return_std": "bool", "noise": "float | None", "prenoise": "float", "indices": "int | None",
     "tokens": "int", "name": "str", "outputs": "int | None", "model": "str | Model", "message": "str",
-    "status": "Status | None", "vectorized": "bool | None", "ax": "Any", "weights": "np.ndarray", "cov": "np.ndarray", "seed": "int",
+    "status": "Status | None", "vectorized": "bool | None", "ax": "Any", "pointer": "Any", "owner": "Any",
+    "rows": "Sequence[Any]", "command": "str", "options": "dict[str, Any]", "weights": "np.ndarray",
+    "cov": "np.ndarray", "seed": "int",
 }
 RETURNS = {"to_dict": "dict[str, Any]", "fit": "GAMP", "set_params": "GAMP", "get_params": "dict[str, Any]",
            "score": "float", "save": "None", "__len__": "int", "rows": "list[dict[str, Any]]",
@@ -107,7 +110,7 @@ def members(cls):
 def of_class(cls):
     bases = [b.__name__ for b in cls.__bases__ if b is not object and b.__name__ != "Sequence"]
     if cls is Result:
-        bases = ["Sequence[Row]", "Generic[Row]"]
+        bases = ["Sequence[_Row]", "Generic[_Row]"]
     elif issubclass(cls, Result):
         bases = [f"Result[{cls.row_type.__name__}]"]
     if issubclass(cls, enum.Enum):
@@ -120,9 +123,21 @@ def of_class(cls):
         body += "    message: str\n    status: Status\n"
     if cls is Result:
         body += "    command: str\n    model: str | None\n    options: dict[str, Any]\n    converged: bool\n"
-        body += "    message: str\n    def __getitem__(self, index: Any) -> Any: ...\n"
-        body += "    def __getattr__(self, name: str) -> Any: ...\n"
+        body += "    message: str\n    @overload\n    def __getitem__(self, index: int) -> _Row: ...\n"
+        body += "    @overload\n    def __getitem__(self: _Self, index: slice) -> _Self: ...\n"
+    elif issubclass(cls, Result):
+        body += "".join(column(f) for f in dataclasses.fields(cls.row_type)
+                        if not hasattr(Sequence, f.name))
     return head + (body + members(cls) or "    ...\n")
+
+
+def column(field):
+    """A field of all rows: an array where they are numbers, a list of texts or records, or what their shapes allow."""
+    one = kind(field.type)
+    if one in ("float", "int", "bool"):
+        return f"    {field.name}: np.ndarray\n"
+    several = one.startswith(("np.", "list", "dict"))
+    return f"    {field.name}: Any  # of {one}\n" if several else f"    {field.name}: list[{one}]\n"
 
 
 def stubs():
@@ -130,7 +145,7 @@ def stubs():
     for name in stair.__all__:
         item = getattr(stair, name)
         text += "\n" + (of_class(item) if inspect.isclass(item) else function(name, item))
-    return text
+    return text.replace("np.ndarray", "NDArray[Any]")
 
 
 def main():

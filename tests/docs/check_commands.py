@@ -1,10 +1,11 @@
-"""Runs what the pages for newcomers show: every ```sh and ```python block, in order, in an empty folder for each page.
+"""Runs what the pages show: every ```sh and ```python block, in order, in an empty folder for each page.
 
     check_commands.py PROGRAM [PAGE...]
 
 `stair` is PROGRAM; the folder has the project's data/.  Blocks of Python share their names, as in a notebook.  A block
 behind <!-- not run: why --> is left out; one that needs a module that is not installed is skipped, and says so.  What
-a ```text block behind a block shows has to be among what that block prints."""
+a ```text block behind a block shows has to be among what that block prints.  Lines that stand in no such block are
+those of check_lines.py."""
 import contextlib
 import io
 import os
@@ -16,8 +17,8 @@ import tempfile
 import traceback
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-PAGES = ["docs/tutorial.md", "docs/concepts.md", "docs/faq.md", *sorted(
-    str(p.relative_to(ROOT)) for p in (ROOT / "docs" / "howto").glob("*.md")), "python/README.md"]
+PAGES = [str(p.relative_to(ROOT)) for p in sorted([
+    *ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), ROOT / "python" / "README.md", ROOT / "examples" / "README.md"])]
 FENCE = re.compile(r"(<!-- not run: [^\n]*-->\n+)?^```(sh|python)\n(.*?)^```$(?:\n+```text\n(.*?)^```$)?", re.M | re.S)
 
 
@@ -90,6 +91,8 @@ def main():
     failed = 0
     for page in sys.argv[2:] or PAGES:
         counts = check(page, program)
+        if not any(counts.values()):
+            continue
         print(f"{page}: {counts[True]} blocks run, {counts[False]} failed, {counts[None]} skipped")
         failed += counts[False]
     return failed > 0

@@ -5,8 +5,9 @@ import sys
 import tempfile
 import types
 
-from check_lines import Program, complaint, lines
+from check_lines import Program, complaint, is_whole, lines, python_complaint, refused
 from check_notebooks import differences
+from input import make_input
 
 CHECK = pathlib.Path(__file__).resolve().parent / "check_commands.py"
 WRONG = {
@@ -66,16 +67,36 @@ def not_noticed(program):
     return [text for text in WRONG_LINES if not wrong(text)] + ([RIGHT_LINE] if wrong(RIGHT_LINE) else [])
 
 
+# Lines that the program understands and refuses when they are started, and one that it does not; and Python.
+REFUSED = ["stair report threshold.json", "stair amp attention:layers=2 --data X.npy nowhere.npy",
+           "stair evolve square --alpha 0.5 --from cold"]
+STARTED = "stair threshold attention:layers=2 --precision 1e-4"
+WRONG_PYTHON = ["stair.nothing(1)", 'stair.threshold("square", precison=1)', "stair.models(3)", "stair.Model(1, 2)"]
+RIGHT_PYTHON = ['stair.threshold("square", steps=1)[0].alpha', "stair.Model(lambda z: z, noise=0.1)", "stair.GAMP(model)"]
+
+
+def started(program):
+    """What starting lines, or looking up Python, does not notice."""
+    with tempfile.TemporaryDirectory() as folder:
+        make_input(program, folder)
+        bad = [line for line in REFUSED if not is_whole(line) or not refused(program, line, folder)]
+        bad += [line for line in [STARTED] if not is_whole(line) or refused(program, line, folder)]
+    bad += [line for line in ("stair amp MODEL", "stair models, bench", "stair evolve --alpha 1") if is_whole(line)]
+    bad += [line for line in WRONG_PYTHON if not python_complaint(line)]
+    return bad + [line for line in RIGHT_PYTHON if python_complaint(line)]
+
+
 def main():
     program = str(pathlib.Path(sys.argv[1]).resolve())
     bad = [name for name, text in WRONG.items() if passes(text, program)]
     bad += notebooks()
     bad += not_noticed(program)
+    bad += started(program)
     if not passes(RIGHT, program):
         bad.append("a page that is right")
     for name in bad:
         print(f"FAILED: {name}")
-    print(f"{len(WRONG) + len(WRONG_LINES) + 7 - len(bad)} passed, {len(bad)} failed")
+    print(f"{len(WRONG) + len(WRONG_LINES) + 18 - len(bad)} passed, {len(bad)} failed")
     return bool(bad)
 
 

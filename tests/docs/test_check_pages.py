@@ -14,6 +14,7 @@ PLANTS = [
     ("docs/faq.md", "", "\n[x](concepts.md#no-such-heading)\n", "no such heading"),
     ("docs/README.md", "(howto/citation.md)", "(howto/grids.md)", "does not name howto/citation.md"),
     ("docs/joss.md", "<!-- end of paper -->", "word " * 1000 + "\n<!-- end of paper -->", "words, 1000 are allowed"),
+    ("docs/joss.md", "## References\n", "## References\n" + "word " * 200, "words, 1000 are allowed"),
     ("docs/joss.md", "<!-- end of paper -->", "[@nobody2020]\n<!-- end of paper -->", "nobody2020 is cited, but not in"),
     ("docs/joss.md", "## State of the field", "## Others", "no section State of the field"),
     ("docs/joss.bib", "@misc{vampyre,", "@misc{vampire,", "vampire is not cited, but in joss.bib"),
