@@ -1,8 +1,10 @@
 /* The functions of stair_ranks by MPI.
  *
  * Waiting is done by testing, with pauses that grow: ranks may be more than processors, and a rank that spins
- * takes from those it waits for.  Numbers of points are given away by a thread of rank 0 that answers
- * messages, so that rank 0 may compute meanwhile; that takes MPI_THREAD_MULTIPLE. */
+ * takes from those it waits for.  Long messages move while both sides test, so for as long as such a one may
+ * take, a pause is only a place given up to others that can run.  Numbers of points are given away by a
+ * thread of rank 0 that answers messages, so that rank 0 may compute meanwhile; that takes
+ * MPI_THREAD_MULTIPLE. */
 #define _GNU_SOURCE /* sched_getaffinity */
 #include "ranks.h"
 #include "core/thread.h"
@@ -15,11 +17,17 @@
 #include <time.h>
 
 static const struct {
-    int spins;           /* tests before the first pause */
+    int spins;           /* tests before the first pause, and one more */
+    size_t fast;         /* for so many bytes that are to come; between them others may run */
     long pause, longest; /* nanoseconds: the first, and what they grow to */
     long answer;         /* pause of the thread that gives numbers away */
     size_t piece;        /* bytes that one call may move: counts are int */
-} tuning = {.spins = 200, .pause = 20000, .longest = 500000, .answer = 200000, .piece = (size_t)1 << 30};
+} tuning = {.spins = 200,
+            .fast = 4096,
+            .pause = 20000,
+            .longest = 500000,
+            .answer = 200000,
+            .piece = (size_t)1 << 30};
 
 enum { ASK = 1, ANSWER = 2 };     /* tags */
 enum { NEXT, STOP, LOOK, CLOSE }; /* questions */
@@ -44,13 +52,18 @@ static void pause_for(long nanoseconds)
     nanosleep(&(struct timespec){.tv_nsec = nanoseconds}, NULL);
 }
 
-static bool wait_for(MPI_Request *request)
+static bool wait_for(MPI_Request *request, size_t bytes)
 {
     long pause = tuning.pause;
-    for (int done = 0, k = 0;; k++) {
+    size_t spins = (size_t)tuning.spins, yields = spins + bytes / tuning.fast, k = 0;
+    for (int done = 0;; k++) {
         if (MPI_Test(request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) return false;
         if (done) return true;
-        if (k < tuning.spins) continue;
+        if (k < spins) continue;
+        if (k < yields) {
+            sched_yield();
+            continue;
+        }
         pause_for(pause);
         if (pause < tuning.longest) pause += pause / 4;
     }
@@ -73,10 +86,18 @@ static bool next_piece(int size, const size_t *bytes, size_t done, int *counts, 
     return left;
 }
 
+static size_t sum_of(int size, const int *counts)
+{
+    size_t sum = 0;
+    for (int r = 0; r < size; r++) sum += (size_t)counts[r];
+    return sum;
+}
+
 /* By messages, since places of MPI_Allgatherv are int: everybody's part to everybody, or to root. */
 static bool gather_far(mpi_ranks *m, const int *counts, const MPI_Aint *places, char *all, int root)
 {
     MPI_Request *requests = malloc(2 * (size_t)m->size * sizeof *requests);
+    size_t bytes = sum_of(m->size, counts);
     int n = 0;
     bool good = requests;
     for (int r = 0; r < m->size && good; r++) {
@@ -87,7 +108,7 @@ static bool gather_far(mpi_ranks *m, const int *counts, const MPI_Aint *places, 
             good &= MPI_Isend(all + places[m->rank], counts[m->rank], MPI_BYTE, r, 0, m->all,
                               &requests[n++]) == 0;
     }
-    for (int k = 0; k < n && good; k++) good = wait_for(&requests[k]);
+    for (int k = 0; k < n && good; k++) good = wait_for(&requests[k], bytes);
     free(requests);
     return good;
 }
@@ -106,11 +127,11 @@ static bool gather_piece(mpi_ranks *m, const int *counts, const MPI_Aint *places
     else if (root < 0)
         good =
             MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_BYTE, all, counts, near, MPI_BYTE, m->all, &request) == 0 &&
-            wait_for(&request);
+            wait_for(&request, sum_of(m->size, counts));
     else
         good = MPI_Igatherv(m->rank == root ? MPI_IN_PLACE : all + places[m->rank], counts[m->rank], MPI_BYTE,
                             all, counts, near, MPI_BYTE, root, m->all, &request) == 0 &&
-               wait_for(&request);
+               wait_for(&request, sum_of(m->size, counts));
     free(near);
     return good;
 }
@@ -132,8 +153,11 @@ static bool gather(void *user, const size_t *bytes, void *all, int root)
 static bool exchange(void *user, const size_t *to, const void *send, const size_t *from, void *receive)
 {
     mpi_ranks *m = user;
-    size_t pieces = 0, sent = 0, received = 0, n = 0;
-    for (int r = 0; r < m->size; r++) pieces += to[r] / tuning.piece + from[r] / tuning.piece + 2;
+    size_t pieces = 0, bytes = 0, sent = 0, received = 0, n = 0;
+    for (int r = 0; r < m->size; r++) {
+        pieces += to[r] / tuning.piece + from[r] / tuning.piece + 2;
+        bytes += to[r] + from[r];
+    }
     MPI_Request *requests = malloc(pieces * sizeof *requests);
     bool good = requests;
     for (int k = 0; k < m->size && good; k++) { /* receive first, then send; each in order of ranks */
@@ -157,7 +181,7 @@ static bool exchange(void *user, const size_t *to, const void *send, const size_
         }
         sent += to[k];
     }
-    for (size_t k = 0; k < n && good; k++) good = wait_for(&requests[k]);
+    for (size_t k = 0; k < n && good; k++) good = wait_for(&requests[k], bytes);
     free(requests);
     return good;
 }
@@ -207,7 +231,7 @@ static int64_t ask(mpi_ranks *m, int question, uint64_t number)
     else {
         MPI_Send(asked, 2, MPI_UINT64_T, 0, ASK, m->numbers);
         MPI_Irecv(&said, 1, MPI_INT64_T, 0, ANSWER, m->numbers, &request);
-        wait_for(&request);
+        wait_for(&request, 0);
     }
     stair_lock_release(&m->lock);
     return said;
@@ -300,13 +324,13 @@ void mpi_ranks_close(const stair_ranks *ranks)
 {
     mpi_ranks *m = ranks->user;
     MPI_Request request;
-    if (MPI_Ibarrier(m->all, &request) == MPI_SUCCESS) wait_for(&request);
+    if (MPI_Ibarrier(m->all, &request) == MPI_SUCCESS) wait_for(&request, 0);
     if (m->rank == 0 && m->size > 1) { /* nobody asks any more */
         uint64_t close[2] = {CLOSE, 0};
         MPI_Request sent;
         MPI_Isend(close, 2, MPI_UINT64_T, 0, ASK, m->numbers, &sent);
         stair_thread_join(&m->clerk);
-        wait_for(&sent);
+        wait_for(&sent, 0);
     }
     MPI_Comm_free(&m->numbers);
     MPI_Comm_free(&m->all);
