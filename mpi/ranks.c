@@ -20,13 +20,16 @@ static const struct {
     int spins;           /* tests before the first pause, and one more */
     size_t fast;         /* for so many bytes that are to come; between them others may run */
     long pause, longest; /* nanoseconds: the first, and what they grow to */
-    long answer;         /* pause of the thread that gives numbers away */
+    long answer;         /* the first pause of the thread that gives numbers away; they grow by a twentieth */
+    long open, closed;   /* to this while numbers are wanted, and while they are not */
     size_t piece;        /* bytes that one call may move: counts are int */
 } tuning = {.spins = 200,
             .fast = 4096,
             .pause = 20000,
             .longest = 500000,
             .answer = 200000,
+            .open = 1000000,
+            .closed = 5000000,
             .piece = (size_t)1 << 30};
 
 enum { ASK = 1, ANSWER = 2 };     /* tags */
@@ -45,6 +48,7 @@ typedef struct {
     uint64_t sections;     /* so far */
     counter count;         /* of rank 0 */
     stair_thread clerk;    /* its thread */
+    atomic_bool open;      /* rank 0 is in a section: numbers are wanted */
 } mpi_ranks;
 
 static void pause_for(long nanoseconds)
@@ -144,6 +148,7 @@ static bool gather(void *user, const size_t *bytes, void *all, int root)
     bool good = counts && places;
     for (size_t done = 0; good && next_piece(m->size, bytes, done, counts, places); done += tuning.piece)
         good = gather_piece(m, counts, places, all, root);
+    atomic_store(&m->open, false); /* all ranks are here: a section before this is over */
     free(counts);
     free(places);
     return good;
@@ -202,15 +207,20 @@ static int64_t answer(counter *c, int question, uint64_t number)
 static void *serve(void *argument)
 {
     mpi_ranks *m = argument;
+    long pause = tuning.answer;
     for (;;) {
         int there = 0;
         uint64_t asked[2];
         MPI_Status status;
         if (MPI_Iprobe(MPI_ANY_SOURCE, ASK, m->numbers, &there, &status) != MPI_SUCCESS) return NULL;
         if (!there) {
-            pause_for(tuning.answer);
+            long most = atomic_load(&m->open) ? tuning.open : tuning.closed;
+            pause += pause / 20;
+            if (pause > most) pause = most;
+            pause_for(pause);
             continue;
         }
+        pause = tuning.answer;
         MPI_Recv(asked, 2, MPI_UINT64_T, status.MPI_SOURCE, ASK, m->numbers, MPI_STATUS_IGNORE);
         if (asked[0] == CLOSE) return NULL;
         stair_lock_take(&m->lock);
@@ -239,7 +249,9 @@ static int64_t ask(mpi_ranks *m, int question, uint64_t number)
 
 static uint64_t section(void *user)
 {
-    return ++((mpi_ranks *)user)->sections;
+    mpi_ranks *m = user;
+    atomic_store(&m->open, true);
+    return ++m->sections;
 }
 
 static int64_t next(void *user, uint64_t number)

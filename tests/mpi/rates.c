@@ -2,8 +2,8 @@
  *
  *   mpirun -n R mpi_rates [DOUBLES...]
  *
- * An ordered sum of 32 parts of `doubles` numbers each, computing left out, as one iteration of GAMP has; of
- * 0: a headline of every rank for all. */
+ * An ordered sum of `doubles` numbers of every rank, as one iteration of GAMP has when each has added up its
+ * own; of 0: a headline of every rank for all. */
 #include "ranks.h"
 #include "core/clock.h"
 #include "core/ranks.h"
@@ -23,7 +23,7 @@ static stair_status nothing(void *user, size_t block, int thread, stair_context 
 /* The shortest for the slowest rank. */
 static double shortest(stair_context *context, size_t doubles, int times)
 {
-    stair_sum sum = {.parts = 32, .size = doubles};
+    stair_sum sum = {.parts = (size_t)stair_context_ranks(context), .size = doubles};
     double *room = doubles ? calloc(stair_sum_room(context, &sum), sizeof *room) : NULL;
     double *out = calloc(doubles + 1, sizeof *out), best = INFINITY;
     for (int k = 0; k < times; k++) {
