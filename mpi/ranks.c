@@ -1,12 +1,14 @@
 /* The functions of stair_ranks by MPI.
  *
- * Waiting is done by testing, with pauses that grow: ranks may be more than processors, and a rank that spins
- * takes from those it waits for.  Long messages move while both sides test, so for as long as such a one may
- * take, a pause is only a place given up to others that can run.  Numbers of points are given away by a
+ * Waiting is done by testing.  Most waits are short, for ranks share pieces of a millisecond: so between
+ * tests the processor is only given up to others that can run, and after some milliseconds there are pauses
+ * that grow.  Ranks may be more than processors, and a rank that spins takes from those it waits for.  Long
+ * messages move while both sides test, so they are given more time.  Numbers of points are given away by a
  * thread of rank 0 that answers messages, so that rank 0 may compute meanwhile; that takes
  * MPI_THREAD_MULTIPLE. */
 #define _GNU_SOURCE /* sched_getaffinity */
 #include "ranks.h"
+#include "core/clock.h"
 #include "core/thread.h"
 
 #include <mpi.h>
@@ -17,14 +19,16 @@
 #include <time.h>
 
 static const struct {
-    int spins;           /* tests before the first pause, and one more */
-    size_t fast;         /* for so many bytes that are to come; between them others may run */
+    int spins;           /* tests before others may run between them, */
+    double short_wait;   /* seconds until there are pauses, */
+    double long_message; /* and a second more for so many bytes */
     long pause, longest; /* nanoseconds: the first, and what they grow to */
     long answer;         /* the first pause of the thread that gives numbers away; they grow by a twentieth */
     long open, closed;   /* to this while numbers are wanted, and while they are not */
     size_t piece;        /* bytes that one call may move: counts are int */
 } tuning = {.spins = 200,
-            .fast = 4096,
+            .short_wait = 3e-3,
+            .long_message = 2e8,
             .pause = 20000,
             .longest = 500000,
             .answer = 200000,
@@ -59,12 +63,14 @@ static void pause_for(long nanoseconds)
 static bool wait_for(MPI_Request *request, size_t bytes)
 {
     long pause = tuning.pause;
-    size_t spins = (size_t)tuning.spins, yields = spins + bytes / tuning.fast, k = 0;
-    for (int done = 0;; k++) {
+    double patience = tuning.short_wait + (double)bytes / tuning.long_message, begun = stair_seconds();
+    int done = 0, k = 0;
+    for (;;) {
         if (MPI_Test(request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) return false;
         if (done) return true;
-        if (k < spins) continue;
-        if (k < yields) {
+        if (k++ < tuning.spins) continue;
+        k = tuning.spins;
+        if (stair_seconds() - begun < patience) {
             sched_yield();
             continue;
         }

@@ -15,7 +15,7 @@ static const struct {
     double least; /* seconds of all blocks together from which ranks share them: a few times what it takes
                      them to tell each other */
     int again;    /* calls after which the cost of a kind of blocks is measured again */
-} tuning = {.least = 4e-4, .again = 32};
+} tuning = {.least = 2e-4, .again = 32};
 
 enum { STEP, THREADS, END }; /* what a rank is about to do: the last of its steps is END */
 
