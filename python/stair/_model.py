@@ -337,6 +337,6 @@ def _method(name):
     return method
 
 
-for _name in ("threshold", "evolve", "entropy", "errors", "channel", "amp", "sgd", "diagnose"):
+for _name in ("threshold", "evolve", "entropy", "errors", "channel", "amp", "amp_need", "sgd", "diagnose"):
     setattr(Model, _name, _method(_name))
 
