@@ -1,10 +1,11 @@
 """Constants of ranks from what bench/ranks.sh measured: ranks.py FILE.csv [--docs]
 
-    T(n, R) = 2 a log2(R) + b (R - 1) + 8 n (u + 1) / B,   u = max(1, units / R)
+    T(n, R) = 2 a log2(R) + o (b (R - 1) + 16 n / B),   o = max(1, R / processors)
 
-is the time of an ordered sum of n numbers on R ranks: a for each step of a headline, b for each message, B bytes a
-second that a rank sends and receives.  a, b and 1/B have the least squares of log(T / measured) over all sums
-that were measured.  --docs writes the result between the two marks of docs/scale.md.
+is the time of an ordered sum of n numbers on R ranks, a power of two: a for each step of a headline, b for each
+message, B bytes a second that a rank sends and receives, o times as long where ranks take turns.  a, b and 1/B
+have the least squares of log(T / measured) over all sums that were measured; the model of many ranks has a
+processor for each.  --docs writes the result between the two marks of docs/scale.md.
 """
 import csv
 import math
@@ -16,7 +17,6 @@ import numpy as np
 
 MARKS = "<!-- bench/ranks.sh --docs writes from here -->\n", "<!-- to here -->\n"
 PAGE = pathlib.Path(__file__).resolve().parent.parent / "docs" / "scale.md"
-UNITS = 32  # of the measured sums, and of GAMP up to 131,072 samples
 
 
 def read(path):
@@ -42,13 +42,14 @@ def iteration(table, what, dim):
     return (times[many] - times[few]) / (many - few)
 
 
-def terms(n, ranks, units=UNITS):
-    return [2 * math.log2(ranks), ranks - 1, 8 * n * (max(1, units / ranks) + 1)]
+def terms(n, ranks, processors):
+    turns = max(1, ranks / processors)
+    return [2 * math.log2(ranks), turns * (ranks - 1), turns * 16 * n]
 
 
-def fit(sums):
+def fit(sums, processors):
     """(a, b, 1/B) for {(ranks, n): seconds}, and the largest factor between a sum and the model."""
-    rows = np.array([terms(n, ranks) for ranks, n in sums])
+    rows = np.array([terms(n, ranks, processors) for ranks, n in sums])
     away = lambda x: np.log(rows @ x) - np.log(list(sums.values()))
     best = np.array([1e-6, 1e-6, 1e-9])
     for step in 4, 2, 1.3, 1.1, 1.02, 1.005:
@@ -75,16 +76,17 @@ def seconds(t):
 def page(table):
     sums = {(ranks, n): min(v) for (what, _, ranks, n), v in table.items() if what == "sum"}
     sizes, counts = (0, 16, 10000, 100000, 1000000), sorted({r for r, _ in sums})
-    (a, b, inverse), misfit = fit({k: t for k, t in sums.items() if k[1]})
-    model = lambda n, ranks, units: float(np.dot((a, b, inverse), terms(n, ranks, units)))
     cores = len(os.sched_getaffinity(0))
+    (a, b, inverse), misfit = fit({k: t for k, t in sums.items() if k[1]}, cores)
+    model = lambda n, ranks: float(np.dot((a, b, inverse), terms(n, ranks, ranks)))
     lines = [f"Measured on {cores} processors, so that more than {cores} ranks wait for a processor, too:"
-             f" these are\noversubscribed. The shortest of 10 to 200 sums of 32 parts, computing left out:\n",
+             f" these are\noversubscribed. The shortest of 10 to 200 sums, computing left out:\n",
              "| ranks | headline | " + " | ".join(f"{n} numbers" for n in sizes if n) + " |",
              "|---" * (len(sizes) + 1) + "|"]
     lines += ["| " + " | ".join([str(r)] + [seconds(sums[r, n]) for n in sizes]) + " |" for r in counts]
-    lines += ["", f"Model: T = 2 a log2(R) + b (R - 1) + 8 n (u + 1) / B, u = max(1, units / R), with a = {seconds(a)},\n"
-              f"b = {seconds(b)}, B = {1e-9 / inverse:.2g} GB/s; a measured sum is within a factor of {misfit:.1f} of it.", ""]
+    lines += ["", f"Model of n numbers on R ranks: T = 2 a log2(R) + o (b (R - 1) + 16 n / B), o = max(1, R / {cores}), with\n"
+              f"a = {seconds(a)}, b = {seconds(b)}, B = {1e-9 / inverse:.2g} GB/s; a measured sum is within a factor"
+              f" of {misfit:.1f} of it.", ""]
     lines += ["| iteration of GAMP, two tokens, two indices, X drawn again | D = 10^4, alpha = 0.2 | D = 10^5, alpha = 0.002 |",
               "|---|---|---|"]
     shapes = (10000, 2000), (100000, 200)
@@ -97,10 +99,11 @@ def page(table):
               "| the ordered sum | " + " | ".join(map(seconds, told)) + " |",
               "| its share, beside half of the processor time | " + " | ".join(f"{100 * t / (t + c):.2g} %" for t, c in zip(told, half)) + " |", ""]
     number, blocks, n = max(cost), 256, 2 * 10**6 + 12
-    lines += [f"At D = 10^6, alpha = 1 (256 blocks) the model says, with {1e9 * number:.1f} ns for a number:\n",
+    lines += [f"At D = 10^6, alpha = 1 (256 blocks) the model says, with {1e9 * number:.1f} ns for a number and a processor\n"
+              "for each rank (o = 1):\n",
               "| ranks of one thread | computing an iteration | the sum | its share | hours of 50 iterations |", "|---|---|---|---|---|"]
     for ranks in 16, 64, 256, 1024:
-        compute, told_in = 2e12 * number / min(ranks, blocks), model(n, ranks, blocks)
+        compute, told_in = 2e12 * number / min(ranks, blocks), model(n, ranks)
         lines.append(f"| {ranks} | {compute:.0f} s | {seconds(told_in)} | {100 * told_in / (compute + told_in):.2g} % |"
                      f" {50 * (compute + told_in) / 3600:.2g} |")
     if not efficiency(table):

@@ -86,6 +86,15 @@ static stair_status fit(amp_job *job, const amp_data *data, const amp_data *fres
     return status;
 }
 
+static stair_status tell_need(amp_job *job, const amp_data *data)
+{
+    stair_gamp_need need;
+    STAIR_TRY(amp_open_need(job));
+    stair_status status = amp_write_need(job, &job->how, &data->data, &need);
+    status = report_close(&job->report, status);
+    return status == STAIR_OK ? stair_gamp_fits(job->request->context, &need) : status;
+}
+
 stair_status amp_run_data(amp_job *job)
 {
     cli_request *request = job->request;
@@ -103,6 +112,11 @@ stair_status amp_run_data(amp_job *job)
         return stair_fail(request->context, STAIR_BAD_INPUT, "--predict and --history both want the rows");
     STAIR_TRY(stair_gamp_check(request->context, &job->how));
     stair_status status = amp_data_open(request, o->pair.items[0], 0, &data);
+    if (o->dry_run) {
+        if (status == STAIR_OK) status = tell_need(job, &data);
+        amp_data_close(&data);
+        return status;
+    }
     if (status == STAIR_OK) status = amp_data_labels(request, o->pair.items[1], o->log_labels, &data);
     if (status == STAIR_OK && o->predict) status = amp_data_open(request, o->predict, data.data.dim, &fresh);
     if (status == STAIR_OK) status = amp_open_save(job, data.data.dim);

@@ -16,6 +16,10 @@ typedef struct {
 } amp_job;
 
 stair_status amp_open_report(amp_job *job);
+/* amp_need.c: the table of --dry-run, and its row for options or given data. */
+stair_status amp_open_need(amp_job *job);
+stair_status amp_write_need(amp_job *job, const stair_gamp_options *how, const stair_gamp_data *data,
+                            stair_gamp_need *need);
 stair_status amp_write_rows(amp_job *job, const stair_gamp_result *result,
                             const stair_gamp_expectation *theory);
 void amp_count_stop(amp_job *job, stair_stop stop);

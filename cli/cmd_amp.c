@@ -67,6 +67,23 @@ static void remove_checkpoints(const cli_request *request, const char *checkpoin
     }
 }
 
+/* All rows, then whether the largest of them fits. */
+static stair_status tell_needs(amp_job *job, size_t count)
+{
+    const option_list *alpha = &job->request->options.alpha;
+    stair_gamp_options how = job->how;
+    stair_gamp_need need, worst = {.device_room = 1, .room = 1};
+    STAIR_TRY(amp_open_need(job));
+    stair_status status = STAIR_OK;
+    for (size_t i = 0; i < count && status == STAIR_OK; i++) {
+        if (alpha->count) how.alpha = alpha->values[i];
+        status = amp_write_need(job, &how, NULL, &need);
+        if (need.bytes + need.device_bytes >= worst.bytes + worst.device_bytes) worst = need;
+    }
+    status = report_close(&job->report, status);
+    return status == STAIR_OK ? stair_gamp_fits(job->request->context, &worst) : status;
+}
+
 static stair_status run_synthetic(amp_job *job)
 {
     cli_request *request = job->request;
@@ -84,6 +101,7 @@ static stair_status run_synthetic(amp_job *job)
         how.alpha = o->alpha.count ? o->alpha.values[i] : how.alpha;
         STAIR_TRY(stair_gamp_check(request->context, &how));
     }
+    if (o->dry_run) return tell_needs(job, count);
     STAIR_TRY(amp_open_save(job, how.dim));
     STAIR_TRY(amp_open_report(job));
     progress_start(&progress, request->context, o->quiet);
@@ -119,10 +137,12 @@ static stair_status run(cli_request *request)
     cli_options *o = &request->options;
     if (o->history && o->summary)
         return stair_fail(request->context, STAIR_BAD_INPUT, "--history and --summary both want the rows");
+    if (o->dry_run && o->load)
+        return stair_fail(request->context, STAIR_BAD_INPUT, "--dry-run is for runs, and --load needs none");
     if (o->pair.count > 2) return stair_fail(request->context, STAIR_BAD_INPUT, "--data given twice");
     o->gamp.all_errors = o->history || o->json || o->out;
-    STAIR_TRY(training_checkpoint(request, &o->gamp.checkpoint));
-    if (o->gamp.resume && !o->gamp.checkpoint)
+    if (!o->dry_run) STAIR_TRY(training_checkpoint(request, &o->gamp.checkpoint));
+    if (o->gamp.resume && !o->gamp.checkpoint && !o->dry_run)
         return stair_fail(request->context, STAIR_BAD_INPUT, "--resume needs --out or --checkpoint");
     job.how = o->gamp;
     job.theory = stair_gamp_theory_kind(&job.how, !strcmp(o->theory, "none")    ? STAIR_THEORY_NONE
@@ -136,16 +156,37 @@ static stair_status run(cli_request *request)
 }
 
 static const char *const tables[] = {"gamp", NULL};
-static const char *const names[] = {"dim",          "alpha",         "seeds",
-                                    "start",        "start-overlap", "side",
-                                    "damping",      "adaptive",      "max-iterations",
-                                    "tolerance",    "perfect",       "precision",
-                                    "variant",      "theory",        "samples",
-                                    "test-samples", "regenerate",    "wide",
-                                    "data",         "logits",        "predict",
-                                    "save",         "load",          "history",
-                                    "summary",      "checkpoint",    "checkpoint-every",
-                                    "resume",       COMMON_OPTIONS,  NULL};
+static const char *const names[] = {"dim",
+                                    "alpha",
+                                    "seeds",
+                                    "start",
+                                    "start-overlap",
+                                    "side",
+                                    "damping",
+                                    "adaptive",
+                                    "max-iterations",
+                                    "tolerance",
+                                    "perfect",
+                                    "precision",
+                                    "variant",
+                                    "theory",
+                                    "samples",
+                                    "test-samples",
+                                    "regenerate",
+                                    "wide",
+                                    "data",
+                                    "logits",
+                                    "predict",
+                                    "save",
+                                    "load",
+                                    "history",
+                                    "summary",
+                                    "checkpoint",
+                                    "checkpoint-every",
+                                    "resume",
+                                    "dry-run",
+                                    COMMON_OPTIONS,
+                                    NULL};
 
 const cli_command command_amp = {
     .name = "amp",
@@ -163,11 +204,14 @@ const cli_command command_amp = {
         "read.  X, Y and new samples may each be several files, one after the other: A,B,... or @LIST, a\n"
         "text file with a name on each line.  With --out FILE the state is kept in FILE.state.* until the\n"
         "results are written; --resume goes on from there.\n"
+        "--dry-run prints what this would take, bytes of memory and seconds, and computes nothing but a\n"
+        "small run to measure times with; exit 1 where there is too little memory.\n"
         "The exit status is 3 when a run diverges, or has not converged after --max-iterations: unless\n"
         "--history, --theory trajectory or theory from --start-overlap asks for the iterations themselves.\n",
     .examples = "stair amp attention:layers=2 --dim 1000 --alpha 1.2 --history\n"
                 "stair amp attention:layers=2 --dim 1000 --alpha 0.1:1.5:0.1 --seeds 16 --summary --csv\n"
                 "stair amp attention:layers=2 --dim 50000 --alpha 0.5 --regenerate --theory none\n"
+                "stair amp attention:layers=2 --dim 50000 --alpha 0.5 --dry-run\n"
                 "stair amp attention:layers=2 --data X.npy Y.npy --predict Xnew.npy --out predictions.npz\n"
                 "stair amp attention:layers=2 --data X0.npy,X1.npy Y0.npy,Y1.npy --out fit.json\n"
                 "stair amp attention:layers=2 --load W.npz --predict Xnew.npy --csv\n",

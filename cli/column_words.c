@@ -99,6 +99,15 @@ static const cli_column_word amp[] = {
     {"mean", "y (K)", "with --predict: posterior mean of y"},
     {"deviation", "y (K)", "with --predict: posterior standard deviation"},
     {"plugin", "y (K)", "with --predict: y of the mean of the weights"},
+    {"samples", COUNT, "with --dry-run: N"},
+    {"x_bytes", "bytes", "with --dry-run: of X where it is stored"},
+    {"bytes", "bytes", "with --dry-run: of memory at most, of one rank"},
+    {"free", "bytes", "with --dry-run: of memory, now"},
+    {"card_bytes", "bytes", "with --dry-run: of the memory of a card"},
+    {"card_free", "bytes", "with --dry-run: of that, now"},
+    {"draw_seconds", "seconds", "with --dry-run: before each run"},
+    {"iteration_seconds", "seconds", "with --dry-run: of an iteration"},
+    {"seconds", "seconds", "with --dry-run: of all runs, if each takes --max-iterations"},
     {NULL, NULL, NULL}};
 
 static const cli_column_word sgd[] = {

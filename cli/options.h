@@ -57,7 +57,7 @@ typedef struct {
     const char *checkpoint; /* of a grid */
     bool resume;
     option_texts pair; /* amp */
-    bool log_labels, history, summary;
+    bool log_labels, history, summary, dry_run;
     const char *theory;
     int samples;                               /* of a trajectory */
     const char *data, *vocab, *test, *weights; /* train */

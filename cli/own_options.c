@@ -60,6 +60,8 @@ const cli_option own_options[] = {
     {.is = {OWN("history", FLAG, history), .text = "a row for every iteration", .how = true}},
     {.is = {OWN("summary", FLAG, summary),
             .text = "a row for every alpha: means over the seeds, theory, z-scores", .how = true}},
+    {.is = {OWN("dry-run", FLAG, dry_run), .text = "print bytes and an estimate of time, and compute nothing",
+            .how = true}},
     /* training */
     {.is = {OWN("data", PATH, data), .value = "FILE",
             .text = "labelled questions, one a line: NUM:date When ... ?"}},

@@ -100,6 +100,23 @@ stair_status stair_gamp_fit(stair_context *context, const stair_model *model,
                             const stair_gamp_options *options, const stair_gamp_data *data,
                             stair_gamp_result **result);
 
+/* What runs take, told before anything large is allocated: a small run on one thread is behind the times. */
+typedef struct {
+    size_t samples;                   /* N */
+    double x_bytes;                   /* of X where it is stored: on the card where X is there */
+    double bytes, room;               /* of memory, X among them: needed at most, of one rank; free now */
+    double device_bytes, device_room; /* the same on the card; 0 where it has no part in this */
+    double draw, iteration;           /* seconds: what comes before each run, and an iteration */
+    double seconds;                   /* of all runs, where each takes max_iterations */
+} stair_gamp_need;
+/* data, or NULL: a teacher is drawn; of data only dim, samples and single are looked at, and whether x is
+ * NULL: then X has to be copied first. */
+stair_status stair_gamp_needs(stair_context *context, const stair_model *model,
+                              const stair_gamp_options *options, const stair_gamp_data *data,
+                              stair_gamp_need *need);
+/* STAIR_NO_MEMORY and a sentence where there is too little memory for that. */
+stair_status stair_gamp_fits(stair_context *context, const stair_gamp_need *need);
+
 /* A result of one run made of a posterior that is known already: weights (P, dim) and cov (P, P), symmetric,
  * as they stand in stair_gamp_run, and the seed of the run they come from; for stair_gamp_predict, which then
  * gives the same bytes as after the fit.  It has no history. */

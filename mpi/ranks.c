@@ -1,10 +1,14 @@
 /* The functions of stair_ranks by MPI.
  *
- * Waiting is done by testing, with pauses that grow: ranks may be more than processors, and a rank that spins
- * takes from those it waits for.  Numbers of points are given away by a thread of rank 0 that answers
- * messages, so that rank 0 may compute meanwhile; that takes MPI_THREAD_MULTIPLE. */
+ * Waiting is done by testing.  Most waits are short, for ranks share pieces of a millisecond: so between
+ * tests the processor is only given up to others that can run, and after some milliseconds there are pauses
+ * that grow.  Ranks may be more than processors, and a rank that spins takes from those it waits for.  Long
+ * messages move while both sides test, so they are given more time.  Numbers of points are given away by a
+ * thread of rank 0 that answers messages, so that rank 0 may compute meanwhile; that takes
+ * MPI_THREAD_MULTIPLE. */
 #define _GNU_SOURCE /* sched_getaffinity */
 #include "ranks.h"
+#include "core/clock.h"
 #include "core/thread.h"
 
 #include <mpi.h>
@@ -15,11 +19,22 @@
 #include <time.h>
 
 static const struct {
-    int spins;           /* tests before the first pause */
+    int spins;           /* tests before others may run between them, */
+    double short_wait;   /* seconds until there are pauses, */
+    double long_message; /* and a second more for so many bytes */
     long pause, longest; /* nanoseconds: the first, and what they grow to */
-    long answer;         /* pause of the thread that gives numbers away */
+    long answer;         /* the first pause of the thread that gives numbers away; they grow by a twentieth */
+    long open, closed;   /* to this while numbers are wanted, and while they are not */
     size_t piece;        /* bytes that one call may move: counts are int */
-} tuning = {.spins = 200, .pause = 20000, .longest = 500000, .answer = 200000, .piece = (size_t)1 << 30};
+} tuning = {.spins = 200,
+            .short_wait = 3e-3,
+            .long_message = 2e8,
+            .pause = 20000,
+            .longest = 500000,
+            .answer = 200000,
+            .open = 1000000,
+            .closed = 5000000,
+            .piece = (size_t)1 << 30};
 
 enum { ASK = 1, ANSWER = 2 };     /* tags */
 enum { NEXT, STOP, LOOK, CLOSE }; /* questions */
@@ -37,6 +52,7 @@ typedef struct {
     uint64_t sections;     /* so far */
     counter count;         /* of rank 0 */
     stair_thread clerk;    /* its thread */
+    atomic_bool open;      /* rank 0 is in a section: numbers are wanted */
 } mpi_ranks;
 
 static void pause_for(long nanoseconds)
@@ -44,13 +60,20 @@ static void pause_for(long nanoseconds)
     nanosleep(&(struct timespec){.tv_nsec = nanoseconds}, NULL);
 }
 
-static bool wait_for(MPI_Request *request)
+static bool wait_for(MPI_Request *request, size_t bytes)
 {
     long pause = tuning.pause;
-    for (int done = 0, k = 0;; k++) {
+    double patience = tuning.short_wait + (double)bytes / tuning.long_message, begun = stair_seconds();
+    int done = 0, k = 0;
+    for (;;) {
         if (MPI_Test(request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) return false;
         if (done) return true;
-        if (k < tuning.spins) continue;
+        if (k++ < tuning.spins) continue;
+        k = tuning.spins;
+        if (stair_seconds() - begun < patience) {
+            sched_yield();
+            continue;
+        }
         pause_for(pause);
         if (pause < tuning.longest) pause += pause / 4;
     }
@@ -73,10 +96,18 @@ static bool next_piece(int size, const size_t *bytes, size_t done, int *counts, 
     return left;
 }
 
+static size_t sum_of(int size, const int *counts)
+{
+    size_t sum = 0;
+    for (int r = 0; r < size; r++) sum += (size_t)counts[r];
+    return sum;
+}
+
 /* By messages, since places of MPI_Allgatherv are int: everybody's part to everybody, or to root. */
 static bool gather_far(mpi_ranks *m, const int *counts, const MPI_Aint *places, char *all, int root)
 {
     MPI_Request *requests = malloc(2 * (size_t)m->size * sizeof *requests);
+    size_t bytes = sum_of(m->size, counts);
     int n = 0;
     bool good = requests;
     for (int r = 0; r < m->size && good; r++) {
@@ -87,7 +118,7 @@ static bool gather_far(mpi_ranks *m, const int *counts, const MPI_Aint *places, 
             good &= MPI_Isend(all + places[m->rank], counts[m->rank], MPI_BYTE, r, 0, m->all,
                               &requests[n++]) == 0;
     }
-    for (int k = 0; k < n && good; k++) good = wait_for(&requests[k]);
+    for (int k = 0; k < n && good; k++) good = wait_for(&requests[k], bytes);
     free(requests);
     return good;
 }
@@ -106,11 +137,11 @@ static bool gather_piece(mpi_ranks *m, const int *counts, const MPI_Aint *places
     else if (root < 0)
         good =
             MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_BYTE, all, counts, near, MPI_BYTE, m->all, &request) == 0 &&
-            wait_for(&request);
+            wait_for(&request, sum_of(m->size, counts));
     else
         good = MPI_Igatherv(m->rank == root ? MPI_IN_PLACE : all + places[m->rank], counts[m->rank], MPI_BYTE,
                             all, counts, near, MPI_BYTE, root, m->all, &request) == 0 &&
-               wait_for(&request);
+               wait_for(&request, sum_of(m->size, counts));
     free(near);
     return good;
 }
@@ -123,6 +154,7 @@ static bool gather(void *user, const size_t *bytes, void *all, int root)
     bool good = counts && places;
     for (size_t done = 0; good && next_piece(m->size, bytes, done, counts, places); done += tuning.piece)
         good = gather_piece(m, counts, places, all, root);
+    atomic_store(&m->open, false); /* all ranks are here: a section before this is over */
     free(counts);
     free(places);
     return good;
@@ -132,8 +164,11 @@ static bool gather(void *user, const size_t *bytes, void *all, int root)
 static bool exchange(void *user, const size_t *to, const void *send, const size_t *from, void *receive)
 {
     mpi_ranks *m = user;
-    size_t pieces = 0, sent = 0, received = 0, n = 0;
-    for (int r = 0; r < m->size; r++) pieces += to[r] / tuning.piece + from[r] / tuning.piece + 2;
+    size_t pieces = 0, bytes = 0, sent = 0, received = 0, n = 0;
+    for (int r = 0; r < m->size; r++) {
+        pieces += to[r] / tuning.piece + from[r] / tuning.piece + 2;
+        bytes += to[r] + from[r];
+    }
     MPI_Request *requests = malloc(pieces * sizeof *requests);
     bool good = requests;
     for (int k = 0; k < m->size && good; k++) { /* receive first, then send; each in order of ranks */
@@ -157,7 +192,7 @@ static bool exchange(void *user, const size_t *to, const void *send, const size_
         }
         sent += to[k];
     }
-    for (size_t k = 0; k < n && good; k++) good = wait_for(&requests[k]);
+    for (size_t k = 0; k < n && good; k++) good = wait_for(&requests[k], bytes);
     free(requests);
     return good;
 }
@@ -178,15 +213,20 @@ static int64_t answer(counter *c, int question, uint64_t number)
 static void *serve(void *argument)
 {
     mpi_ranks *m = argument;
+    long pause = tuning.answer;
     for (;;) {
         int there = 0;
         uint64_t asked[2];
         MPI_Status status;
         if (MPI_Iprobe(MPI_ANY_SOURCE, ASK, m->numbers, &there, &status) != MPI_SUCCESS) return NULL;
         if (!there) {
-            pause_for(tuning.answer);
+            long most = atomic_load(&m->open) ? tuning.open : tuning.closed;
+            pause += pause / 20;
+            if (pause > most) pause = most;
+            pause_for(pause);
             continue;
         }
+        pause = tuning.answer;
         MPI_Recv(asked, 2, MPI_UINT64_T, status.MPI_SOURCE, ASK, m->numbers, MPI_STATUS_IGNORE);
         if (asked[0] == CLOSE) return NULL;
         stair_lock_take(&m->lock);
@@ -207,7 +247,7 @@ static int64_t ask(mpi_ranks *m, int question, uint64_t number)
     else {
         MPI_Send(asked, 2, MPI_UINT64_T, 0, ASK, m->numbers);
         MPI_Irecv(&said, 1, MPI_INT64_T, 0, ANSWER, m->numbers, &request);
-        wait_for(&request);
+        wait_for(&request, 0);
     }
     stair_lock_release(&m->lock);
     return said;
@@ -215,7 +255,9 @@ static int64_t ask(mpi_ranks *m, int question, uint64_t number)
 
 static uint64_t section(void *user)
 {
-    return ++((mpi_ranks *)user)->sections;
+    mpi_ranks *m = user;
+    atomic_store(&m->open, true);
+    return ++m->sections;
 }
 
 static int64_t next(void *user, uint64_t number)
@@ -300,13 +342,13 @@ void mpi_ranks_close(const stair_ranks *ranks)
 {
     mpi_ranks *m = ranks->user;
     MPI_Request request;
-    if (MPI_Ibarrier(m->all, &request) == MPI_SUCCESS) wait_for(&request);
+    if (MPI_Ibarrier(m->all, &request) == MPI_SUCCESS) wait_for(&request, 0);
     if (m->rank == 0 && m->size > 1) { /* nobody asks any more */
         uint64_t close[2] = {CLOSE, 0};
         MPI_Request sent;
         MPI_Isend(close, 2, MPI_UINT64_T, 0, ASK, m->numbers, &sent);
         stair_thread_join(&m->clerk);
-        wait_for(&sent);
+        wait_for(&sent, 0);
     }
     MPI_Comm_free(&m->numbers);
     MPI_Comm_free(&m->all);

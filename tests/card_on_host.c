@@ -12,7 +12,10 @@
 #include "card_on_host.h"
 
 size_t card_free_bytes = (size_t)1 << 40;
-int card_alive; /* allocations not freed */
+size_t card_most;
+static size_t card_bytes;
+enum { HEAD = 64 }; /* bytes before each allocation: how large it is */
+int card_alive;     /* allocations not freed */
 
 /* Opened by name where the backend is built in: it is that of a real card but for this file. */
 bool stair_cuda_present(void)
@@ -55,18 +58,26 @@ stair_status stair_cuda_alloc(stair_context *context, const stair_device *device
                               const char *what, void **out)
 {
     (void)device;
-    *out = bytes <= card_free_bytes ? malloc(bytes + 1) : NULL;
+    char *memory = bytes <= card_free_bytes ? malloc(bytes + HEAD) : NULL;
+    *out = memory ? memory + HEAD : NULL;
     if (!*out) return stair_fail(context, STAIR_NO_MEMORY, "%s does not fit", what);
+    memcpy(memory, &bytes, sizeof bytes);
     memset(*out, 0x7F, bytes); /* what is not written is no number */
     card_alive++;
+    card_bytes += bytes;
+    if (card_bytes > card_most) card_most = card_bytes;
     return STAIR_OK;
 }
 
 void stair_cuda_free(const stair_device *device, void *memory)
 {
     (void)device;
-    if (memory) card_alive--;
-    free(memory);
+    if (!memory) return;
+    size_t bytes;
+    memcpy(&bytes, (char *)memory - HEAD, sizeof bytes);
+    card_alive--;
+    card_bytes -= bytes;
+    free((char *)memory - HEAD);
 }
 
 stair_status stair_cuda_up(stair_context *context, const stair_device *device, void *to, const void *from,

@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 extern size_t card_free_bytes; /* what it says is left, and the most of one allocation */
+extern size_t card_most;       /* bytes that were in use at once */
 extern int card_alive;         /* allocations that were not freed */
 
 #endif

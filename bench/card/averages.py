@@ -79,8 +79,11 @@ def calibration(options):
     wrapper = options.out / "stair-on-card"
     wrapper.write_text(f'#!/bin/sh\nexec "{options.program}" "$@" --device cuda\n')
     wrapper.chmod(0o755)
-    code = subprocess.run([sys.executable, str(ROOT / "bench/calibration.py"), "--program", str(wrapper),
-                           "--quick", "--workers", "8"]).returncode
+    try:
+        code = subprocess.run([sys.executable, str(ROOT / "bench/calibration.py"), "--program", str(wrapper),
+                               "--quick", "--workers", "8"], timeout=options.limit).returncode
+    except subprocess.TimeoutExpired:
+        code = 124
     print(f"calibration, the short list: {time.time() - begun:.1f} s, exit {code}", flush=True)
     return code
 
@@ -90,22 +93,27 @@ def skips(count):
     return [round(0.1 * 40 ** (k / (count - 1)), 5) for k in range(count)]
 
 
-def one_skip(options, layers, precision, skip):
-    """A row: c, and alpha with its error where each layer is learned, and of perfect recovery."""
-    words = ["threshold", f"attention:layers={layers},skip={skip}", "--precision", precision, "--patience", "0",
-             "--csv"]
+def some_skips(options, layers, precision, values):
+    """A row for each: c, and alpha with its error where each layer is learned, and of perfect recovery.  One process
+    has several, since opening a card takes as long as a short staircase."""
+    left = None if options.until is None else options.until - time.time()
+    if left is not None and left <= 0:
+        return [{"skip": c, "exit": 124, "seconds": 0} for c in values]
+    words = ["threshold", f"attention:layers={layers}", "--set", "skip=" + ",".join(map(str, values)), "--precision",
+             precision, "--patience", "0", "--csv"]
     if layers > 2:
         words += ["--steps", str(layers)]
-    code, text, seconds = run(options, words, "cuda", threads=options.threads, timeout=options.limit)
-    row = {"skip": skip, "exit": code, "seconds": round(seconds, 2)}
+    code, text, seconds = run(options, words, options.devices[-1], threads=options.threads, timeout=left)
+    rows = {c: {"skip": c, "exit": code, "seconds": round(seconds / len(values), 2)} for c in values}
     for step in rows_of(text):
+        row = rows[float(step["skip"])]
         if step["kind"] == "perfect":
             row["perfect"], row["perfect_error"] = step["alpha"], step["error"]
             continue
-        for layer in (step.get("learns") or step.get("learns layer") or "").split():
+        for layer in step["learns"].split():
             row.setdefault(f"alpha{layer}", step["alpha"])
             row.setdefault(f"alpha{layer}_error", step["error"])
-    return row
+    return list(rows.values())
 
 
 def draw(path, layers, rows):
@@ -145,8 +153,12 @@ def phases(options):
         if options.layers and layers not in options.layers:
             continue
         begun = time.time()
+        options.until = options.limit and begun + options.limit
+        values = skips(options.count)
+        slices = [values[k:k + options.each] for k in range(0, len(values), options.each)]
         with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-            rows = list(pool.map(lambda c: one_skip(options, layers, precision, c), skips(options.count)))
+            parts = pool.map(lambda some: some_skips(options, layers, precision, some), slices)
+            rows = [row for part in parts for row in part]
         names = ["skip", *(f"alpha{k}{e}" for k in range(1, layers + 1) for e in ("", "_error")), "perfect",
                  "perfect_error", "exit", "seconds"]
         with open(options.out / f"phase-diagram-L{layers}.csv", "w", newline="") as file:
@@ -154,10 +166,11 @@ def phases(options):
             table.writeheader()
             table.writerows(rows)
         draw(options.out / f"phase-diagram-L{layers}.svg", layers, rows)
-        bad = [r["skip"] for r in rows if r["exit"] not in (0, 3)]
+        bad = [r["skip"] for r in rows if r["exit"] not in (0, 3, 124)]
+        late = sum(r["exit"] == 124 for r in rows)
         missed = sum(r["exit"] == 3 for r in rows)
         print(f"phase diagram of {layers} layers, {len(rows)} values of c, {precision}: "
-              f"{time.time() - begun:.1f} s; failed {bad}; precision missed {missed}; slowest "
+              f"{time.time() - begun:.1f} s; failed {bad}; not done in time {late}; precision missed {missed}; slowest "
               f"{max(rows, key=lambda r: r['seconds'])['seconds']} s", flush=True)
 
 
@@ -166,10 +179,11 @@ def main():
     parse.add_argument("--program", default=str(ROOT / "build/stair"))
     parse.add_argument("--out", type=pathlib.Path, default=pathlib.Path(os.environ.get("OUT", "out")))
     parse.add_argument("--devices", default="cpu,cuda")
-    parse.add_argument("--limit", type=float, help="seconds that one command may take")
+    parse.add_argument("--limit", type=float, help="seconds that one command, or phases of one depth, may take")
     parse.add_argument("--precision", action="append", help="of curve")
     parse.add_argument("--layers", type=int, action="append", help="of phases")
     parse.add_argument("--count", type=int, default=200, help="values of c")
+    parse.add_argument("--each", type=int, default=5, help="values of c in one process")
     parse.add_argument("--jobs", type=int, default=8, help="commands at once, of phases")
     parse.add_argument("--threads", type=int, default=2, help="of each of them")
     parse.add_argument("what", nargs="+", choices=("staircase", "answers", "curve", "phases", "calibration"))

@@ -8,7 +8,7 @@
 Every function takes a MODEL string (stair.models() lists them) or a stair.Model, and keywords made from the
 options of the library: help(stair.threshold) has them with defaults and ranges.  Numbers are those of the
 program `stair`, to the last digit.  Exceptions are stair.Error; bad input is a ValueError, too."""
-from ._amp import GAMP, Amp, History, Posterior, Run, RunErrors, Theory, amp, load
+from ._amp import GAMP, Amp, History, Need, Needs, Posterior, Run, RunErrors, Theory, amp, amp_need, load
 from ._asymptotics import (Errors, Evolution, HardPhase, HardPhases, Phase, Phases, Point, Staircase, Step, entropy,
                            errors, evolve, hard_phases, threshold)
 from ._channel import Diagnosis, Identity, Moments, channel, diagnose
@@ -24,10 +24,11 @@ from ._call import text as _text
 __version__ = _text(_lib.pystair_version())
 
 __all__ = [
-    "Amp", "BadInput", "BadKeyword", "Classifier", "Costly", "Descent", "Diagnosis", "Error", "Errors", "Evolution",
-    "Exponent", "Exponents", "GAMP", "HardPhase", "HardPhases", "History", "Identity", "Model", "ModelInfo", "Models",
-    "Moments", "NoMemory", "NotConverged", "NotConvergedWarning", "Phase", "Phases", "Point", "Posterior", "Record",
-    "Result", "Run", "RunErrors", "SgdRun", "Staircase", "Status", "Step", "Theory", "TrainRun", "Training",
-    "Unsupported", "amp", "channel", "diagnose", "entropy", "errors", "evolve", "exponents", "hard_phases", "load",
-    "models", "sgd", "threshold", "tokenize", "train",
+    "Amp", "BadInput", "BadKeyword", "Classifier", "Costly", "Descent", "Diagnosis", "Error", "Errors",
+    "Evolution", "Exponent", "Exponents", "GAMP", "HardPhase", "HardPhases", "History", "Identity", "Model",
+    "ModelInfo", "Models", "Moments", "Need", "Needs", "NoMemory", "NotConverged", "NotConvergedWarning",
+    "Phase", "Phases", "Point", "Posterior", "Record", "Result", "Run", "RunErrors", "SgdRun", "Staircase",
+    "Status", "Step", "Theory", "TrainRun", "Training", "Unsupported", "amp", "amp_need", "channel",
+    "diagnose", "entropy", "errors", "evolve", "exponents", "hard_phases", "load", "models", "sgd",
+    "threshold", "tokenize", "train",
 ]

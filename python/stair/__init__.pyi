@@ -412,6 +412,34 @@ class Model:
         device: str | None = None,
         progress: bool | None = None,
     ) -> Amp: ...
+    def amp_need(
+        self,
+        *,
+        alpha: float | Sequence[float] | None = None,
+        dim: int = 1000,
+        seeds: int = 1,
+        start: float = 0.0,
+        start_overlap: float = 0.0,
+        side: float = 0.0,
+        damping: float = 0.0,
+        adaptive: bool = True,
+        max_iterations: int = 50,
+        tolerance: float = 0.0001,
+        perfect: float = 1e-10,
+        precision: float = 0.05,
+        variant: str = 'gamp',
+        test_samples: int = 2048,
+        all_errors: bool = True,
+        regenerate: bool = False,
+        wide: bool = False,
+        seed: int = 1,
+        checkpoint: str | os.PathLike[str] | None = None,
+        checkpoint_every: float = 30.0,
+        resume: bool = False,
+        threads: int = 0,
+        device: str | None = None,
+        progress: bool | None = None,
+    ) -> Needs: ...
     def sgd(
         self,
         *,
@@ -486,6 +514,21 @@ class Moments(Record):
     def rows(self) -> list[dict[str, Any]]: ...
     def to_dataframe(self) -> Any: ...
     def plot(self, ax: Any = None, **style: Any) -> Any: ...
+
+class Need(Record):
+    alpha: float
+    samples: int
+    x_bytes: float
+    bytes: float
+    free: float
+    card_bytes: float
+    card_free: float
+    draw_seconds: float
+    iteration_seconds: float
+    seconds: float
+
+class Needs(Result[Need]):
+    ...
 
 class NoMemory(Error, MemoryError):
     ...
@@ -727,6 +770,35 @@ def amp(
     device: str | None = None,
     progress: bool | None = None,
 ) -> Amp: ...
+
+def amp_need(
+    model: str | Model,
+    *,
+    alpha: float | Sequence[float] | None = None,
+    dim: int = 1000,
+    seeds: int = 1,
+    start: float = 0.0,
+    start_overlap: float = 0.0,
+    side: float = 0.0,
+    damping: float = 0.0,
+    adaptive: bool = True,
+    max_iterations: int = 50,
+    tolerance: float = 0.0001,
+    perfect: float = 1e-10,
+    precision: float = 0.05,
+    variant: str = 'gamp',
+    test_samples: int = 2048,
+    all_errors: bool = True,
+    regenerate: bool = False,
+    wide: bool = False,
+    seed: int = 1,
+    checkpoint: str | os.PathLike[str] | None = None,
+    checkpoint_every: float = 30.0,
+    resume: bool = False,
+    threads: int = 0,
+    device: str | None = None,
+    progress: bool | None = None,
+) -> Needs: ...
 
 def channel(
     model: str | Model,

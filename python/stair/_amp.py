@@ -334,6 +334,42 @@ def amp(call, options, model: "str | Model", X: "ArrayLike | None" = None, y: "A
     return result
 
 
+@record
+class Need(Record):
+    """What runs take: bytes of X where it is stored, of memory and of a card, what is free of both, and seconds
+    before each run, of an iteration, and of all runs where each takes max_iterations."""
+
+    alpha: float
+    samples: int
+    x_bytes: float
+    bytes: float
+    free: float
+    card_bytes: float
+    card_free: float
+    draw_seconds: float
+    iteration_seconds: float
+    seconds: float
+
+
+class Needs(Result):
+    """A row for each alpha."""
+
+    row_type = Need
+
+
+@command("gamp", own={"model": MODEL, "alpha": "samples per dimension, a number or a list"})
+def amp_need(call, options, model: "str | Model", *, alpha: "float | Sequence[float] | None" = None) -> Needs:
+    """What amp() with these keywords takes: bytes, and seconds by a small run; nothing else is computed."""
+    model, how, rows = model_of(model), options["gamp"], []
+    need = ffi.new("stair_gamp_need *")
+    for a in _arrays.alphas(how.alpha if alpha is None else alpha):
+        how.alpha = a
+        call(lib.stair_gamp_needs, model.enter(call), how, ffi.NULL, need)
+        rows.append(Need(a, need.samples, need.x_bytes, need.bytes, need.room, need.device_bytes, need.device_room,
+                         need.draw, need.iteration, need.seconds))
+    return Needs(rows, "amp", model.spec, options.values, None)
+
+
 def _verdict(rows, how, kind):
     bad = sum(row.stop == "diverged" for row in rows)
     cut = sum(row.stop == "iterations" for row in rows)

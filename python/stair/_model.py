@@ -344,7 +344,7 @@ def _method(name):
     return method
 
 
-for _name in ("threshold", "evolve", "entropy", "hard_phases", "errors", "exponents", "channel", "amp", "sgd",
-              "diagnose"):
+for _name in ("threshold", "evolve", "entropy", "hard_phases", "errors", "exponents", "channel", "amp", "amp_need",
+              "sgd", "diagnose"):
     setattr(Model, _name, _method(_name))
 

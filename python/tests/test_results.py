@@ -137,5 +137,14 @@ class Results(Case):
             self.assertRegex(text, rf"(?m)^(class|def) {name}\b")
 
 
+class Needs(unittest.TestCase):
+    def test_what_runs_take(self):
+        needs = stair.amp_need("attention:layers=2", dim=100, alpha=[1, 3])
+        self.assertEqual([n.samples for n in needs], [100, 300])
+        self.assertEqual([n.x_bytes for n in needs], [100 * 2 * 100 * 4, 300 * 2 * 100 * 4])
+        self.assertTrue(all(n.bytes > n.x_bytes and 0 < n.iteration_seconds < n.seconds for n in needs))
+        self.assertEqual(stair.Model("square").amp_need(dim=100, regenerate=True)[0].x_bytes, 0)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -16,6 +16,15 @@ struct stair_resident;     /* X on a card: likewise */
 struct stair_one_row_seam; /* posterior/one_row_seam.h */
 struct stair_means_seam;   /* average/hidden_means_seam.h */
 
+/* What GAMP takes on a card. */
+typedef struct {
+    bool served;        /* it holds X; else the processor does all of it */
+    double bytes, room; /* needed, X among them, and free */
+    double x_bytes;
+    double draw, pass; /* seconds before a run, and of a pass without posteriors */
+    double sample;     /* of a posterior; 0: the processor's */
+} stair_card_need;
+
 typedef struct stair_backend {
     const char *name;      /* cpu, cuda */
     bool (*present)(void); /* NULL: always there */
@@ -33,6 +42,9 @@ typedef struct stair_backend {
     stair_status (*hold)(stair_context *context, const struct stair_tiles *tiles, int indices, bool store,
                          struct stair_resident **resident);
     void (*release)(struct stair_resident *resident);
+    /* What that and a run take, before anything is allocated. */
+    stair_status (*need)(stair_context *context, const stair_model *model, const struct stair_tiles *tiles,
+                         bool store, stair_card_need *need);
     /* z (N, P, M) = scale X w^T of what is held, w (P, dim). */
     stair_status (*project)(stair_context *context, const struct stair_tiles *tiles, double scale,
                             const double *w, double *z);

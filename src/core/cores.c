@@ -22,9 +22,9 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LONGEST_PATH = 4096 };
+enum { LONGEST_PATH = STAIR_GROUP_TEXT };
 
-static bool read_line(const char *folder, const char *name, char *line, int size)
+bool stair_group_line(const char *folder, const char *name, char *line, int size)
 {
     char path[LONGEST_PATH + 64];
     if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path) return false;
@@ -45,27 +45,28 @@ static double quota_of(const char *folder, bool second_version)
 {
     char first[128], second[128];
     if (second_version) {
-        if (!read_line(folder, "cpu.max", first, sizeof first)) return INFINITY;
+        if (!stair_group_line(folder, "cpu.max", first, sizeof first)) return INFINITY;
         const char *period = strchr(first, ' ');
         return period ? ratio(first, period) : INFINITY;
     }
-    return read_line(folder, "cpu.cfs_quota_us", first, sizeof first) &&
-                   read_line(folder, "cpu.cfs_period_us", second, sizeof second)
+    return stair_group_line(folder, "cpu.cfs_quota_us", first, sizeof first) &&
+                   stair_group_line(folder, "cpu.cfs_period_us", second, sizeof second)
                ? ratio(first, second)
                : INFINITY;
 }
 
 /* The least on the way from a group up to the root. */
-static double walk_up(const char *root, const char *controller, const char *group, size_t length)
+static double walk_up(const char *root, const char *controller, const char *group, size_t length,
+                      stair_group_limit *limit)
 {
     char folder[LONGEST_PATH];
-    int top = snprintf(folder, sizeof folder, "%s%s", root, controller);
+    int top = snprintf(folder, sizeof folder, *controller ? "%s/%s" : "%s%s", root, controller);
     double least = INFINITY;
     if (top < 0 || (size_t)top + length >= sizeof folder) return least;
     memcpy(folder + top, group, length);
     folder[(size_t)top + length] = '\0';
     for (;;) {
-        least = fmin(least, quota_of(folder, !*controller));
+        least = fmin(least, limit(folder, !*controller));
         char *slash = strrchr(folder + top, '/');
         if (!slash) return least;
         *slash = '\0';
@@ -83,7 +84,8 @@ static bool lists(const char *list, const char *word)
     }
 }
 
-double stair_cores_granted(const char *root, const char *membership)
+double stair_group_least(const char *root, const char *membership, const char *controller,
+                         stair_group_limit *limit)
 {
     double least = INFINITY;
     for (const char *line = membership; *line;) {
@@ -93,24 +95,33 @@ double stair_cores_granted(const char *root, const char *membership)
         if (group) {
             size_t left = length - (size_t)(group + 1 - line);
             if (group == controllers + 1)
-                least = fmin(least, walk_up(root, "", group + 1, left));
-            else if (lists(controllers + 1, "cpu"))
-                least = fmin(least, walk_up(root, "/cpu", group + 1, left));
+                least = fmin(least, walk_up(root, "", group + 1, left, limit));
+            else if (lists(controllers + 1, controller))
+                least = fmin(least, walk_up(root, controller, group + 1, left, limit));
         }
         line += length + (line[length] == '\n');
     }
     return least;
 }
 
+bool stair_group_membership(char text[STAIR_GROUP_TEXT])
+{
+    FILE *file = fopen("/proc/self/cgroup", "r");
+    if (!file) return false;
+    text[fread(text, 1, STAIR_GROUP_TEXT - 1, file)] = '\0';
+    fclose(file);
+    return true;
+}
+
+double stair_cores_granted(const char *root, const char *membership)
+{
+    return stair_group_least(root, membership, "cpu", quota_of);
+}
+
 static double granted(void)
 {
-    char membership[LONGEST_PATH];
-    FILE *file = fopen("/proc/self/cgroup", "r");
-    if (!file) return INFINITY;
-    size_t size = fread(membership, 1, sizeof membership - 1, file);
-    fclose(file);
-    membership[size] = '\0';
-    return stair_cores_granted("/sys/fs/cgroup", membership);
+    char membership[STAIR_GROUP_TEXT];
+    return stair_group_membership(membership) ? stair_cores_granted("/sys/fs/cgroup", membership) : INFINITY;
 }
 
 /* Cores in the affinity mask; 0 where the system does not tell. */

@@ -15,7 +15,7 @@ static const struct {
     double least; /* seconds of all blocks together from which ranks share them: a few times what it takes
                      them to tell each other */
     int again;    /* calls after which the cost of a kind of blocks is measured again */
-} tuning = {.least = 4e-4, .again = 32};
+} tuning = {.least = 2e-4, .again = 32};
 
 enum { STEP, THREADS, END }; /* what a rank is about to do: the last of its steps is END */
 
@@ -61,16 +61,20 @@ void stair_ranks_cut(const stair_context *context, size_t count, size_t *cut)
     cut[link->is.size] = count;
 }
 
+void stair_ranks_run(const stair_context *context, size_t count, int rank, size_t *first, size_t *last)
+{
+    const struct stair_ranks_link *link = context->link;
+    size_t all = (size_t)link->all_threads, before = 0, threads = (size_t)link->threads[rank];
+    for (int r = 0; r < rank; r++) before += (size_t)link->threads[r];
+    *first = stair_share(count, before, all);
+    *last = stair_share(count, before + threads, all);
+}
+
 void stair_ranks_mine(const stair_context *context, size_t count, size_t *first, size_t *last)
 {
     *first = 0;
     *last = count;
-    if (!stair_ranks_many(context)) return;
-    const struct stair_ranks_link *link = context->link;
-    size_t all = (size_t)link->all_threads, before = 0, mine = (size_t)link->threads[link->is.rank];
-    for (int r = 0; r < link->is.rank; r++) before += (size_t)link->threads[r];
-    *first = stair_share(count, before, all);
-    *last = stair_share(count, before + mine, all);
+    if (stair_ranks_many(context)) stair_ranks_run(context, count, context->link->is.rank, first, last);
 }
 
 /* ---- headlines ---------------------------------------------------------------------------------- */

@@ -41,7 +41,8 @@ int stair_ranks_threads(const stair_context *context); /* of all ranks */
 /* count things cut into one run for each rank, as long as its threads are many: rank r has cut[r] ..
  * cut[r+1]-1. */
 void stair_ranks_cut(const stair_context *context, size_t count, size_t *cut); /* (ranks + 1) */
-/* This rank's. */
+/* One rank's, where there are ranks; this rank's. */
+void stair_ranks_run(const stair_context *context, size_t count, int rank, size_t *first, size_t *last);
 void stair_ranks_mine(const stair_context *context, size_t count, size_t *first, size_t *last);
 
 /* The status and message of the first rank that does not bring STAIR_OK, for all. */

@@ -1,4 +1,4 @@
-/* Blocks to units on threads, units to parts as a tree, parts to the total in order. */
+/* Blocks to units on threads, units to the total: one tree. */
 #include "core/reduce.h"
 
 #include <stdlib.h>
@@ -64,14 +64,42 @@ static size_t stretch(const stair_sum *sum, int r, int ranks)
     return at < sum->size ? at : sum->size;
 }
 
+/* The node of the tree that has `step` units from u on to the left and as many, or fewer, to the right:
+ * whether all of them are among first .. last-1. */
+static bool holds(size_t units, size_t first, size_t last, size_t u, size_t step)
+{
+    size_t end = u + 2 * step < units ? u + 2 * step : units;
+    return u >= first && end <= last;
+}
+
+/* Whether unit u of first .. last-1 is where a subtree begins that these have whole, and no larger one. */
+static bool is_root(size_t units, size_t first, size_t last, size_t u)
+{
+    size_t step = u & (~u + 1); /* u is the right half of one node only, of this step */
+    return !u || !holds(units, first, last, u - step, step);
+}
+
+static size_t count_roots(size_t units, size_t first, size_t last)
+{
+    size_t count = 0;
+    for (size_t u = first; u < last; u++) count += is_root(units, first, last, u);
+    return count;
+}
+
 size_t stair_sum_room(const stair_context *context, const stair_sum *sum)
 {
     size_t units = units_here(context, sum), stack = stair_sum_stack(context, sum, units), first, last;
     if (!stair_ranks_many(context) || is_small(sum, units)) return units * stair_sum_stride(sum) + stack;
     int rank = stair_context_rank(context), ranks = stair_context_ranks(context);
     size_t mine = stretch(sum, rank + 1, ranks) - stretch(sum, rank, ranks);
-    stair_ranks_mine(context, units, &first, &last);
-    return (last - first) * (stair_sum_stride(sum) + sum->size) + stack + units * mine + sum->size;
+    size_t all = 0, own = 0, count = 0;
+    for (int r = 0; r < ranks; r++) {
+        stair_ranks_run(context, units, r, &first, &last);
+        size_t roots = count_roots(units, first, last);
+        all += roots;
+        if (r == rank) own = roots, count = last - first;
+    }
+    return count * stair_sum_stride(sum) + stack + (own + 1) * sum->size + all * mine;
 }
 
 static void add(size_t size, const double *restrict x, double *restrict to)
@@ -117,61 +145,97 @@ stair_status stair_sum_range(stair_context *context, const stair_sum *sum, size_
     return stair_parallel_own(context, last - first, sum_unit, &job);
 }
 
-/* partial (units, stride), of which `size` entries count. */
-static void combine(const stair_sum *sum, size_t units, size_t size, size_t stride, double *partial,
-                    double *out)
-{
-    size_t each = sum->parts ? units / sum->parts : 1;
-    for (size_t step = 1; step < each; step *= 2)
-        for (size_t u = 0; u < units; u += 2 * step)
-            add(size, partial + (u + step) * stride, partial + u * stride);
-    memset(out, 0, size * sizeof *out);
-    for (size_t u = 0; u < units; u += each) add(size, partial + u * stride, out);
-}
-
 void stair_sum_combine(const stair_sum *sum, size_t units, double *partial, double *out)
 {
-    combine(sum, units, sum->size, stair_sum_stride(sum), partial, out);
+    size_t stride = stair_sum_stride(sum);
+    for (size_t step = 1; step < units; step *= 2)
+        for (size_t u = 0; u + step < units; u += 2 * step)
+            add(sum->size, partial + (u + step) * stride, partial + u * stride);
+    if (units)
+        memcpy(out, partial, sum->size * sizeof *out);
+    else
+        memset(out, 0, sum->size * sizeof *out);
 }
 
 /* ---- ranks ---------------------------------------------------------------------------------------- */
 
 typedef struct {
+    size_t units;
     size_t *cut;       /* (ranks + 1): units of each rank */
     size_t *to, *from; /* (ranks): bytes */
+    size_t *place;     /* (units): of a root among all roots */
 } shares;
 
 /* Few numbers: every rank hears all units and adds them up. */
-static stair_status share_small(stair_context *context, const stair_sum *sum, size_t units, const shares *s,
+static stair_status share_small(stair_context *context, const stair_sum *sum, const shares *s,
                                 stair_status status, double *partial, double *out)
 {
     for (int r = 0; r < stair_context_ranks(context); r++)
         s->to[r] = (s->cut[r + 1] - s->cut[r]) * stair_sum_stride(sum) * sizeof *out;
     STAIR_TRY(stair_ranks_gather(context, status, s->to, partial, -1));
-    stair_sum_combine(sum, units, partial, out);
+    stair_sum_combine(sum, s->units, partial, out);
     return STAIR_OK;
 }
 
-/* Many: every rank adds up its stretch of the entries of all units, and hears the other stretches.  A rank
- * sends its units once, and the total goes round once. */
-static stair_status share_large(stair_context *context, const stair_sum *sum, size_t units, const shares *s,
+/* The nodes that units first .. last-1 have whole; partial begins with unit `first`. */
+static void add_own(const stair_sum *sum, size_t units, size_t first, size_t last, double *partial)
+{
+    size_t stride = stair_sum_stride(sum);
+    for (size_t step = 1; step < units; step *= 2)
+        for (size_t u = (first + 2 * step - 1) / (2 * step) * (2 * step); u + step < last; u += 2 * step)
+            if (holds(units, first, last, u, step))
+                add(sum->size, partial + (u + step - first) * stride, partial + (u - first) * stride);
+}
+
+/* The others: roots (all of them, size) become the total, in its first row. */
+static void add_rest(int ranks, const shares *s, size_t size, double *roots)
+{
+    for (size_t step = 1; step < s->units; step *= 2) {
+        int r = 0; /* whose unit u is */
+        for (size_t u = 0; u + step < s->units; u += 2 * step) {
+            while (r < ranks - 1 && s->cut[r + 1] <= u) r++;
+            if (!holds(s->units, s->cut[r], s->cut[r + 1], u, step))
+                add(size, roots + s->place[u + step] * size, roots + s->place[u] * size);
+        }
+    }
+}
+
+/* Many: every rank adds up what it can, then its stretch of the entries of all roots, and hears the other
+ * stretches. */
+static stair_status share_large(stair_context *context, const stair_sum *sum, const shares *s,
                                 stair_status status, double *partial, double *room, double *out)
 {
     int ranks = stair_context_ranks(context), rank = stair_context_rank(context);
-    size_t own = s->cut[rank + 1] - s->cut[rank], stride = stair_sum_stride(sum);
-    size_t mine = stretch(sum, rank + 1, ranks) - stretch(sum, rank, ranks);
-    double *send = room, *received = send + own * sum->size, *total = received + units * mine, *at = send;
+    size_t first = s->cut[rank], last = s->cut[rank + 1], stride = stair_sum_stride(sum), roots = 0, own = 0;
+    size_t at = stretch(sum, rank, ranks), mine = stretch(sum, rank + 1, ranks) - at;
     for (int r = 0; r < ranks; r++) {
-        size_t first = stretch(sum, r, ranks), size = stretch(sum, r + 1, ranks) - first;
-        for (size_t u = 0; status == STAIR_OK && u < own; u++, at += size)
-            memcpy(at, partial + u * stride + first, size * sizeof *at);
-        s->to[r] = own * size * sizeof *at;
-        s->from[r] = (s->cut[r + 1] - s->cut[r]) * mine * sizeof *at;
+        size_t before = roots;
+        for (size_t u = s->cut[r]; u < s->cut[r + 1]; u++) {
+            s->place[u] = roots;
+            roots += is_root(s->units, s->cut[r], s->cut[r + 1], u);
+        }
+        s->from[r] = (roots - before) * mine * sizeof *out;
+        if (r == rank) own = roots - before;
+    }
+    if (status == STAIR_OK) add_own(sum, s->units, first, last, partial);
+    double *send = room, *received = send + own * sum->size, *total = received + roots * mine, *next = send;
+    for (int r = 0; r < ranks; r++) {
+        size_t from = stretch(sum, r, ranks), size = stretch(sum, r + 1, ranks) - from;
+        for (size_t u = first; status == STAIR_OK && u < last; u++) {
+            if (!is_root(s->units, first, last, u)) continue;
+            memcpy(next, partial + (u - first) * stride + from, size * sizeof *next);
+            next += size;
+        }
+        s->to[r] = own * size * sizeof *next;
     }
     STAIR_TRY(stair_ranks_exchange(context, status, s->to, send, s->from, received));
-    combine(sum, units, mine, mine, received, total + stretch(sum, rank, ranks));
+    add_rest(ranks, s, mine, received);
+    if (s->units)
+        memcpy(total + at, received, mine * sizeof *total);
+    else
+        memset(total + at, 0, mine * sizeof *total);
     for (int r = 0; r < ranks; r++)
-        s->to[r] = (stretch(sum, r + 1, ranks) - stretch(sum, r, ranks)) * sizeof *at;
+        s->to[r] = (stretch(sum, r + 1, ranks) - stretch(sum, r, ranks)) * sizeof *total;
     STAIR_TRY(stair_ranks_gather(context, STAIR_OK, s->to, total, -1));
     memcpy(out, total, sum->size * sizeof *out);
     return STAIR_OK;
@@ -182,17 +246,17 @@ static stair_status sum_on_ranks(stair_context *context, const stair_sum *sum, s
 {
     size_t units = units_here(context, sum), ranks = (size_t)stair_context_ranks(context);
     size_t rank = (size_t)stair_context_rank(context), stride = stair_sum_stride(sum);
-    size_t *memory = calloc(3 * ranks + 1, sizeof *memory);
+    size_t *memory = calloc(3 * ranks + 1 + units, sizeof *memory);
     if (!memory) return stair_ranks_check(context, stair_fail(context, STAIR_NO_MEMORY, "out of memory"));
-    shares s = {memory, memory + ranks + 1, memory + 2 * ranks + 1};
+    shares s = {units, memory, memory + ranks + 1, memory + 2 * ranks + 1, memory + 3 * ranks + 1};
     stair_ranks_cut(context, units, s.cut);
     size_t first = s.cut[rank], last = s.cut[rank + 1];
     bool small = is_small(sum, units);
     double *stack = room + (small ? units : last - first) * stride;
     double *partial = small ? room + first * stride : room;
     stair_status status = stair_sum_range(context, sum, units, first, last, body, user, stack, partial);
-    status = small ? share_small(context, sum, units, &s, status, room, out)
-                   : share_large(context, sum, units, &s, status, partial,
+    status = small ? share_small(context, sum, &s, status, room, out)
+                   : share_large(context, sum, &s, status, partial,
                                  stack + stair_sum_stack(context, sum, units), out);
     free(memory);
     return status;

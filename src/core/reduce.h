@@ -1,12 +1,11 @@
 /* Ordered block sums: the one place where what threads and ranks computed is added up.
  *
- * `parts` parts are added in order, each a binary tree of 2^levels blocks:
+ * `parts` parts of 2^levels blocks each are the leaves of one binary tree: neighbours are added pairwise,
  *
- *   total = ((0 + T_0) + T_1) + ... ,   T_p = (block 0 + block 1) + (block 2 + block 3) + ...   (2^levels
- * blocks)
+ *   ((block 0 + block 1) + (block 2 + block 3)) + ... ,
  *
- * The order depends on parts and levels alone, so the bytes of a sum do not depend on who computed what.  A
- * plain sum of blocks has levels = 0.
+ * and what has no neighbour at some level goes up as it is.  The order depends on the number of blocks alone,
+ * so the bytes of a sum do not depend on who computed what.
  *
  * Work is handed out in units, subtrees of equal depth: as many as keep all workers busy, never more than
  * there are blocks.  A worker goes through the blocks of a unit with one partial sum per level, so memory
@@ -16,9 +15,9 @@
  *   1. all of them take   units = stair_sum_units(sum, threads of all ranks);
  *   2. each calls         stair_sum_range  for its run of units, on its own threads;
  *   3. small sums: the units are gathered, and every rank calls  stair_sum_combine  on all of them;
- *      large ones: rank r gets the r-th stretch of entries of all units, adds these up in the same order,
- *      and the stretches of the total are gathered.  A rank sends its units and one stretch, however many
- *      ranks there are.
+ *      large ones: a rank adds up the subtrees that it has whole, rank r gets the r-th stretch of entries of
+ *      what is left of all ranks, goes on with these in the same order, and the stretches of the total are
+ *      gathered.  On 2^k equal ranks each sends one sum and one stretch of the total.
  */
 #ifndef STAIR_CORE_REDUCE_H
 #define STAIR_CORE_REDUCE_H
@@ -26,8 +25,8 @@
 #include "core/context.h"
 
 typedef struct {
-    size_t parts; /* added in order */
-    int levels;   /* each is a tree of 2^levels blocks */
+    size_t parts; /* as many blocks, */
+    int levels;   /* times 2^levels */
     size_t size;  /* doubles of a sum */
 } stair_sum;
 

@@ -39,6 +39,10 @@ typedef struct stair_resident {
 /* Bytes on the card: X in this mode, and all else of a run. */
 size_t stair_cuda_gamp_bytes(const stair_tiles *tiles, int indices, stair_x_mode mode, size_t chunk);
 
+stair_status stair_cuda_need(stair_context *context, const stair_model *model, const stair_tiles *tiles,
+                             bool store, stair_card_need *need);
+/* Whether a kernel has the posteriors of the model; its skip. */
+bool stair_cuda_knows(const stair_model *model, double *skip);
 stair_status stair_cuda_hold(stair_context *context, const stair_tiles *tiles, int indices, bool store,
                              stair_resident **resident);
 void stair_cuda_release(stair_resident *resident);

@@ -76,7 +76,7 @@ static stair_status find_h(stair_context *context, const stair_gamp_state *s, do
 }
 
 /* Layers of one row each with softmax, at most two, and a label that fixes the last h up to sign. */
-static bool knows(const stair_model *model, double *skip)
+bool stair_cuda_knows(const stair_model *model, double *skip)
 {
     bool linear, literal;
     return model->ops->mixing && model->ops->mixing(model, skip, &linear, &literal) && !linear && !literal &&
@@ -88,7 +88,7 @@ static bool knows(const stair_model *model, double *skip)
 static stair_status find_kernel(stair_context *context, stair_resident *r, const stair_gamp_state *s)
 {
     double skip = 0;
-    r->pairs = knows(s->model, &skip);
+    r->pairs = stair_cuda_knows(s->model, &skip);
     if (!r->pairs) return STAIR_OK;
     float *h = malloc((2 * s->samples + 1) * sizeof *h);
     if (!h) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
@@ -146,7 +146,7 @@ static stair_status launch_pairs(stair_context *context, const stair_resident *r
 {
     double lower[STAIR_SQUARE], w[STAIR_SQUARE], half_logdet, skip;
     int p = s->p;
-    knows(s->model, &skip);
+    stair_cuda_knows(s->model, &skip);
     if (!stair_matrix_whiten(p, s->c, lower, w, &half_logdet))
         return stair_fail(context, STAIR_BAD_INPUT, "covariance is not positive definite");
     stair_pair_form form = {.rows = p,

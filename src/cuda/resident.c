@@ -19,7 +19,17 @@ static const struct {
     double share;  /* and the most of what is free that it takes */
     double drawn;  /* bytes of a chunk that is drawn: a warp has four samples, and a card wants thousands */
     double spared; /* bytes of the card's memory that are left to others */
-} tuning = {.stage = 1.0e9, .share = 0.25, .drawn = 64.0e9, .spared = 0.5e9};
+    double reads, draws,
+        copies;    /* of an H200 in a second: bytes of X, normals; bytes from the host, assumed */
+    double sample; /* seconds of a posterior there */
+} tuning = {.stage = 1.0e9,
+            .share = 0.25,
+            .drawn = 64.0e9,
+            .spared = 0.5e9,
+            .reads = 4.4e12,
+            .draws = 4.7e11,
+            .copies = 1.0e10,
+            .sample = 5.2e-9};
 
 static uint64_t key_of(uint64_t seed)
 {
@@ -39,10 +49,10 @@ size_t stair_cuda_gamp_bytes(const stair_tiles *tiles, int indices, stair_x_mode
     size_t x = mode == STAIR_X_STORED  ? n * sample_bytes(tiles)
                : mode == STAIR_X_DRAWN ? 0
                                        : chunk * sample_bytes(tiles);
-    size_t of_sample = 6 * p * m * sizeof(double) + stair_card_says(indices) * sizeof(double) +
+    size_t of_sample = 7 * p * m * sizeof(double) + 2 * stair_card_says(indices) * sizeof(double) +
                        m * 4 * sizeof(float) + 3 * sizeof(float) + sizeof(uint32_t);
     return x + n * of_sample + p * pitch * sizeof(float) + p * (size_t)tiles->dim * sizeof(double) +
-           stair_card_parts(&rows) * sizeof(double);
+           (stair_card_parts(&rows) + STAIR_CARD_PARTS * stair_card_says(indices)) * sizeof(double);
 }
 
 static size_t chunk_for(const stair_resident *r, double left)
@@ -60,25 +70,69 @@ static double need(const stair_resident *r, stair_x_mode mode, size_t chunk)
     return (double)stair_cuda_gamp_bytes(&r->tiles, r->indices, mode, chunk);
 }
 
-/* What fits: given X is copied in chunks where it does not fit at once. */
-static stair_status choose_mode(stair_context *context, stair_resident *r, bool store)
+/* What fits: given X is copied in chunks where it does not fit at once.  Bytes that are asked for, and those
+ * that are free. */
+static double choose_mode(stair_resident *r, bool store, double *left)
 {
     const stair_tiles *t = &r->tiles;
-    double left = (double)stair_cuda_free_bytes(r->device) - tuning.spared;
-    bool stored = (store || t->x) && need(r, STAIR_X_STORED, t->samples) <= left;
-    r->chunk = stored ? t->samples : chunk_for(r, left);
+    *left = (double)stair_cuda_free_bytes(r->device) - tuning.spared;
+    bool stored = (store || t->x) && need(r, STAIR_X_STORED, t->samples) <= *left;
+    r->chunk = stored ? t->samples : chunk_for(r, *left);
     r->mode = stored ? STAIR_X_STORED
               : t->x || t->dim % 2 || !stair_rows_drawable(t->first + t->samples, t->tokens, t->dim)
                   ? STAIR_X_STAGED
-              : need(r, STAIR_X_KEPT, r->chunk) <= left ? STAIR_X_KEPT
-                                                        : STAIR_X_DRAWN;
-    bool asked = store && !t->x;
-    double bytes = asked ? need(r, STAIR_X_STORED, t->samples) : need(r, r->mode, r->chunk);
+              : need(r, STAIR_X_KEPT, r->chunk) <= *left ? STAIR_X_KEPT
+                                                         : STAIR_X_DRAWN;
+    return store && !t->x ? need(r, STAIR_X_STORED, t->samples) : need(r, r->mode, r->chunk);
+}
+
+static stair_status make_room(stair_context *context, stair_resident *r, bool store)
+{
+    double left, bytes = choose_mode(r, store, &left);
     if (bytes <= left) return STAIR_OK;
     return stair_fail(context, STAIR_NO_MEMORY,
                       "X and what goes with it take %.3g GB on %s, where %.3g GB are free%s", 1e-9 * bytes,
                       r->device->name, 1e-9 * (double)stair_cuda_free_bytes(r->device),
-                      asked ? "; regenerate needs no room for X" : "");
+                      store && !r->tiles.x ? "; regenerate needs no room for X" : "");
+}
+
+static stair_resident resident_of(const stair_context *context, const stair_tiles *tiles, int indices)
+{
+    return (stair_resident){.device = context->device,
+                            .tiles = *tiles,
+                            .indices = indices,
+                            .pitch = stair_rows_pitch(tiles->dim),
+                            .at = -1};
+}
+
+static bool serves(const stair_tiles *tiles, int indices)
+{
+    return indices <= STAIR_CARD_ROWS && tiles->tokens <= STAIR_CARD_MOST && tiles->samples &&
+           tiles->samples * (size_t)tiles->tokens < UINT32_MAX;
+}
+
+stair_status stair_cuda_need(stair_context *context, const stair_model *model, const stair_tiles *tiles,
+                             bool store, stair_card_need *out)
+{
+    int indices = model->info.indices;
+    double numbers = (double)tiles->samples * tiles->tokens * tiles->dim, bytes = numbers * sizeof(float),
+           skip;
+    *out = (stair_card_need){.served = serves(tiles, indices)};
+    if (!out->served) return STAIR_OK;
+    stair_resident r = resident_of(context, tiles, indices);
+    out->bytes = choose_mode(&r, store, &out->room);
+    out->x_bytes = r.mode == STAIR_X_STORED || (store && !tiles->x)
+                       ? (double)(tiles->samples * sample_bytes(tiles))
+                   : r.mode == STAIR_X_DRAWN ? 0
+                                             : (double)(r.chunk * sample_bytes(tiles));
+    double read = bytes / tuning.reads, draw = numbers / tuning.draws, bring = bytes / tuning.copies;
+    out->draw = tiles->x ? (r.mode == STAIR_X_STORED ? bring : 0) : draw + read;
+    out->pass = r.mode == STAIR_X_STORED  ? 2 * read
+                : r.mode == STAIR_X_KEPT  ? draw + read
+                : r.mode == STAIR_X_DRAWN ? 2 * draw
+                                          : 2 * read + (tiles->x ? bring : draw);
+    out->sample = stair_cuda_knows(model, &skip) ? tuning.sample : 0;
+    return STAIR_OK;
 }
 
 /* Samples of the caller's into memory of the card, padded. */
@@ -161,17 +215,11 @@ stair_status stair_cuda_hold(stair_context *context, const stair_tiles *tiles, i
                              stair_resident **resident)
 {
     *resident = NULL;
-    if (indices > STAIR_CARD_ROWS || tiles->tokens > STAIR_CARD_MOST || !tiles->samples ||
-        tiles->samples * (size_t)tiles->tokens >= UINT32_MAX)
-        return STAIR_OK;
+    if (!serves(tiles, indices)) return STAIR_OK;
     stair_resident *r = calloc(1, sizeof *r);
     if (!r) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
-    r->device = context->device;
-    r->tiles = *tiles;
-    r->indices = indices;
-    r->pitch = stair_rows_pitch(tiles->dim);
-    r->at = -1;
-    stair_status status = choose_mode(context, r, store);
+    *r = resident_of(context, tiles, indices);
+    stair_status status = make_room(context, r, store);
     if (status == STAIR_OK) status = fill(context, r);
     if (status == STAIR_OK)
         *resident = r;

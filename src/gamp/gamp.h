@@ -82,6 +82,8 @@ void stair_gamp_problem_destroy(stair_gamp_problem *problem);
 /* Lets the device of the context hold X, where it has one that does and the run is one for it. */
 stair_status stair_gamp_hold(stair_context *context, const stair_model *model,
                              const stair_gamp_options *options, stair_gamp_problem *problem);
+/* Whether a run is one for that. */
+bool stair_gamp_goes_to_card(const stair_context *context, const stair_gamp_options *options, bool single);
 void stair_gamp_let_go(stair_gamp_problem *problem);
 /* label (K) of Z (P, M); noise (PM + K): standard normals, not looked at where the model has no noise */
 void stair_gamp_label(const stair_model *model, const double *z, const double *noise, double *label);

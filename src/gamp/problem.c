@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/memory.h"
 #include "core/rng.h"
 #include "gamp/gamp.h"
 
@@ -87,12 +88,14 @@ static stair_status allocate(stair_context *context, const stair_model *model,
     problem->own_labels =
         t->samples < SIZE_MAX / 16 / k ? malloc((t->samples * k + 1) * sizeof(double)) : NULL;
     bool store = !options->regenerate && !t->resident;
-    if (store)
-        problem->stored = t->samples < SIZE_MAX / 2 / row ? stair_products_memory((hi - lo) * row) : NULL;
+    double bytes = (double)(hi - lo) * (double)row, room = store ? stair_memory_room() : 0;
+    if (store && t->samples < SIZE_MAX / 2 / row && bytes <= room)
+        problem->stored = stair_products_memory((hi - lo) * row);
     if (store && !problem->stored)
         return stair_fail(context, STAIR_NO_MEMORY,
-                          "no memory for %zu samples of %d tokens in dimension %d; regenerate needs none",
-                          t->samples, t->tokens, t->dim);
+                          "no memory for %zu samples of %d tokens in dimension %d: %.3g GB, and %.3g GB are "
+                          "free; regenerate needs none",
+                          t->samples, t->tokens, t->dim, 1e-9 * bytes, 1e-9 * room);
     if (!problem->teacher || (options->side > 0 && !problem->side) || !problem->own_labels)
         return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
     problem->labels = problem->own_labels;
@@ -100,14 +103,19 @@ static stair_status allocate(stair_context *context, const stair_model *model,
 }
 
 /* Ranks share X, doubles stay doubles, and the verification variants look at single entries of X. */
+bool stair_gamp_goes_to_card(const stair_context *context, const stair_gamp_options *options, bool single)
+{
+    int variant = stair_gamp_variant_of(options->variant);
+    bool plain =
+        variant == STAIR_GAMP_PLAIN || variant == STAIR_GAMP_NO_ONSAGER || variant == STAIR_GAMP_PRINTED_SIDE;
+    return plain && single && !stair_ranks_many(context);
+}
+
 stair_status stair_gamp_hold(stair_context *context, const stair_model *model,
                              const stair_gamp_options *options, stair_gamp_problem *problem)
 {
     const stair_backend *backend = context->backend;
-    int variant = stair_gamp_variant_of(options->variant);
-    bool plain =
-        variant == STAIR_GAMP_PLAIN || variant == STAIR_GAMP_NO_ONSAGER || variant == STAIR_GAMP_PRINTED_SIDE;
-    if (!backend || !backend->hold || !plain || stair_ranks_many(context) || !problem->tiles.single)
+    if (!backend || !backend->hold || !stair_gamp_goes_to_card(context, options, problem->tiles.single))
         return STAIR_OK;
     problem->release = backend->release;
     return backend->hold(context, &problem->tiles, model->info.indices, !options->regenerate,

@@ -12,7 +12,7 @@
 #include "stair_gamp.h"
 
 /* These fix the order of sums: another value gives other last digits. */
-#define STAIR_GAMP_PARTS   32   /* of the samples, added in order */
+#define STAIR_GAMP_PARTS   32   /* of the samples */
 #define STAIR_GAMP_SAMPLES 4096 /* most of a block: a part of more samples is cut into 2^k blocks */
 
 typedef struct stair_tiles {

@@ -2,8 +2,8 @@
  *
  *   mpirun -n R mpi_rates [DOUBLES...]
  *
- * An ordered sum of 32 parts of `doubles` numbers each, computing left out, as one iteration of GAMP has; of
- * 0: a headline of every rank for all. */
+ * An ordered sum of `doubles` numbers of every rank, as one iteration of GAMP has when each has added up its
+ * own; of 0: a headline of every rank for all. */
 #include "ranks.h"
 #include "core/clock.h"
 #include "core/ranks.h"
@@ -20,12 +20,16 @@ static stair_status nothing(void *user, size_t block, int thread, stair_context 
     return STAIR_OK;
 }
 
-/* The shortest for the slowest rank. */
+/* The shortest of `times`, each as long as it took the slowest rank: one that comes last waits for nobody. */
 static double shortest(stair_context *context, size_t doubles, int times)
 {
-    stair_sum sum = {.parts = 32, .size = doubles};
+    stair_sum sum = {.parts = (size_t)stair_context_ranks(context), .size = doubles};
     double *room = doubles ? calloc(stair_sum_room(context, &sum), sizeof *room) : NULL;
     double *out = calloc(doubles + 1, sizeof *out), best = INFINITY;
+    int ranks = stair_context_ranks(context);
+    double *took = calloc((size_t)ranks, sizeof *took);
+    size_t *bytes = calloc((size_t)ranks, sizeof *bytes);
+    for (int r = 0; r < ranks; r++) bytes[r] = sizeof *took;
     for (int k = 0; k < times; k++) {
         stair_ranks_check(context, STAIR_OK);
         double start = stair_seconds();
@@ -33,10 +37,16 @@ static double shortest(stair_context *context, size_t doubles, int times)
             stair_sum_blocks(context, &sum, nothing, NULL, room, out);
         else
             stair_ranks_check(context, STAIR_OK);
-        best = fmin(best, stair_seconds() - start);
+        took[stair_context_rank(context)] = stair_seconds() - start;
+        double slowest = 0;
+        stair_ranks_gather(context, STAIR_OK, bytes, took, -1);
+        for (int r = 0; r < ranks; r++) slowest = fmax(slowest, took[r]);
+        best = fmin(best, slowest);
     }
     free(room);
     free(out);
+    free(took);
+    free(bytes);
     return best;
 }
 

@@ -3,6 +3,7 @@
 #include "assert_close.h"
 #include "core/context.h"
 #include "core/cores.h"
+#include "core/memory.h"
 
 #include <sched.h>
 #include <stdio.h>
@@ -119,10 +120,26 @@ static int remove_folder(void **state)
     return system(command);
 }
 
+static void memory_of_groups(void **state)
+{
+    (void)state;
+    put("m/memory.max", "max\n");
+    put("m/n/memory.max", "3000000\n");
+    put("m/n/o/memory.max", "4000000\n");
+    put("memory/p/memory.limit_in_bytes", "9223372036854771712\n");
+    put("memory/p/q/memory.limit_in_bytes", "5000\n");
+    assert_true(isinf(stair_memory_granted(folder, "0::/m\n")));
+    assert_true(stair_memory_granted(folder, "0::/m/n/o\n") == 3000000);
+    assert_true(isinf(stair_memory_granted(folder, "3:memory:/p\n")));
+    assert_true(stair_memory_granted(folder, "3:cpu,memory:/p/q\n4:pids:/\n") == 5000);
+    assert_true(stair_memory_room() > 1e6);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads_follow_the_affinity_mask),
+        cmocka_unit_test(memory_of_groups),
         cmocka_unit_test(second_version),
         cmocka_unit_test(first_version),
         cmocka_unit_test(nonsense_limits_nothing),

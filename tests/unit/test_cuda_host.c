@@ -15,6 +15,7 @@ static stair_device card = {.name = "cuda:0"};
 static const stair_backend host_card = {.name = "host-card",
                                         .hold = stair_cuda_hold,
                                         .release = stair_cuda_release,
+                                        .need = stair_cuda_need,
                                         .project = stair_cuda_project,
                                         .pass = stair_cuda_pass,
                                         .fetch = stair_cuda_fetch};
@@ -199,7 +200,7 @@ static void given_data(void **state)
         data.parts = k > 2 ? parts : NULL;
         data.part_count = 4;
         card_free_bytes =
-            k == 2 || k == 4 ? (size_t)500020000 /* room for a few samples at a time */ : (size_t)1 << 40;
+            k == 2 || k == 4 ? (size_t)500026000 /* room for a few samples at a time */ : (size_t)1 << 40;
         assert_int_equal(stair_gamp_fit(context, model, &how, &data, &result[k]), STAIR_OK);
         if (k) assert_alike(result[0], result[k], 2e-3);
         if (k > 2)
@@ -228,6 +229,55 @@ static void too_little_memory_is_said(void **state)
     stair_model_destroy(&model);
 }
 
+/* What is told before is what a run takes: stored, in chunks that are kept, without room for one; models of a
+ * kernel and others. */
+static void need_is_told_before(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *model;
+        bool regenerate;
+        double chunk;
+        size_t room;
+    } cases[] = {{"attention:layers=2", false, 0, 1u << 31},
+                 {"attention:layers=2", true, 20e3, 1u << 31},
+                 {"attention:layers=2", true, 20e3, 500000000 + 80000},
+                 {"square", false, 0, 1u << 31}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        stair_model *model = model_of(cases[k].model);
+        stair_gamp_options how = small(64);
+        stair_gamp_need need;
+        how.regenerate = cases[k].regenerate;
+        card.chunk = cases[k].chunk;
+        card_free_bytes = cases[k].room;
+        plug(true);
+        assert_int_equal(stair_gamp_needs(context, model, &how, NULL, &need), STAIR_OK);
+        assert_int_equal(card_alive, 0);
+        plug(false);
+        card_most = 0;
+        stair_gamp_result *result = run(model, &how, true);
+        stair_gamp_result_destroy(&result);
+        assert_true((double)card_most <= need.device_bytes && need.device_bytes <= 1.3 * (double)card_most);
+        assert_true(need.device_room == (double)(card_free_bytes - 500000000));
+        assert_true(need.seconds > 0 && need.iteration < need.seconds);
+        double x = 128.0 * model->info.tokens * 64 * 4;
+        assert_true(how.regenerate ? need.x_bytes < x : need.x_bytes == x);
+        stair_model_destroy(&model);
+    }
+    card.chunk = 0;
+    card_free_bytes = (size_t)500e6;
+    stair_model *model = model_of("attention:layers=2");
+    stair_gamp_options how = small(64);
+    stair_gamp_need need;
+    plug(true);
+    assert_int_equal(stair_gamp_needs(context, model, &how, NULL, &need), STAIR_OK);
+    assert_int_equal(stair_gamp_fits(context, &need), STAIR_NO_MEMORY);
+    assert_non_null(strstr(stair_context_message(context), "on the card"));
+    plug(false);
+    card_free_bytes = (size_t)1 << 40;
+    stair_model_destroy(&model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -236,6 +286,7 @@ int main(void)
         cmocka_unit_test(a_pass_is_that_of_the_processor),
         cmocka_unit_test(given_data),
         cmocka_unit_test(too_little_memory_is_said),
+        cmocka_unit_test(need_is_told_before),
     };
     return cmocka_run_group_tests(tests, open_context, close_context);
 }

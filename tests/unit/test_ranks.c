@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const int sizes[] = {1, 2, 3, 5, 7};
+static const int sizes[] = {1, 2, 3, 4, 5, 7, 16};
 enum { SIZES = sizeof sizes / sizeof *sizes };
 
 /* A context of this rank, with threads that differ from rank to rank where `uneven`. */
@@ -55,8 +55,8 @@ static void sum_on_rank(const stair_ranks *ranks, void *user)
 /* Few numbers, and so many that ranks add up stretches of them. */
 static void sums_have_the_same_bytes(void **state)
 {
-    static const stair_sum shapes[] = {{1, 0, 5},  {3, 2, 5},     {32, 0, 7},
-                                       {32, 3, 9}, {32, 1, 2003}, {5, 2, 8000}};
+    static const stair_sum shapes[] = {{1, 0, 5},     {3, 2, 5},    {32, 0, 7},    {32, 3, 9},
+                                       {32, 1, 2003}, {5, 2, 8000}, {23, 0, 1000}, {2, 0, 5000}};
     (void)state;
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
         double *expected = malloc(shapes[s].size * sizeof *expected);
@@ -75,6 +75,30 @@ static void sums_have_the_same_bytes(void **state)
         }
         free(expected);
     }
+}
+
+/* What a rank tells of a large sum: the subtrees that it has whole are one sum each, however many its units.
+ */
+static void room_on_rank(const stair_ranks *ranks, void *user)
+{
+    (void)user;
+    stair_sum sum = {32, 0, 8192};
+    size_t units = 32 / (size_t)ranks->size;
+    stair_context *context = context_of(ranks, false);
+    size_t room =
+        stair_sum_room(context, &sum) / sum.size; /* units, roots to tell, stretches to hear, total */
+    if (32 % ranks->size == 0)
+        assert_int_equal(room, units + 1 + 1 + 1);
+    else
+        assert_true(room <= units + 1 + 5 + 5 + 1);
+    stair_context_destroy(&context);
+}
+
+static void a_rank_tells_whole_subtrees(void **state)
+{
+    (void)state;
+    for (int ranks = 2; ranks <= 16; ranks = ranks == 2 ? 3 : ranks == 3 ? 4 : 2 * ranks)
+        run_ranks(ranks, room_on_rank, NULL);
 }
 
 /* ---- blocks ------------------------------------------------------------------------------------- */
@@ -347,6 +371,7 @@ int main(int argc, char **argv)
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_have_the_same_bytes),
+        cmocka_unit_test(a_rank_tells_whole_subtrees),
         cmocka_unit_test(blocks_are_done_once_and_known_to_all),
         cmocka_unit_test(all_fail_with_the_rank_that_fails),
         cmocka_unit_test(nobody_waits_for_a_rank_that_left),
