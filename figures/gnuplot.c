@@ -2,14 +2,17 @@
  * read by gnuplot as a pipe or a command. */
 #include "plot.h"
 
+#include <ctype.h>
 #include <math.h>
+#include <string.h>
 
 static const struct {
     const char *font;
-    double dots;  /* of the PNG, an inch */
-    double cairo; /* points of a font to what the terminals of cairo call points: they draw at 96 an inch */
-    double thick; /* lines of the PDF terminal are half as wide as they say */
-} tuning = {.font = "CMU Serif", .dots = 300, .cairo = 0.75, .thick = 2};
+    double dots;   /* of the PNG, an inch */
+    double cairo;  /* points of a font to what the terminals of cairo call points: they draw at 96 an inch */
+    double thick;  /* lines of the PDF terminal are half as wide as they say */
+    double key[2]; /* room of an entry of the key in letters: more, less for each of the longest */
+} tuning = {.font = "CMU Serif", .dots = 300, .cairo = 0.75, .thick = 2, .key = {1.1, 0.22}};
 
 static void write_terminal(const figure_measure *m, int pass, FILE *file)
 {
@@ -130,23 +133,48 @@ static void write_curve(const figure_plot *p, const figure_measure *m, int k, FI
         fputs(" notitle", file);
 }
 
+/* Letters of a LaTeX label as it is read; a command is one. */
+static int count_letters(const char *tex)
+{
+    int letters = 0;
+    for (; *tex; tex++) {
+        if (*tex == '\\')
+            while (isalpha((unsigned char)tex[1])) tex++;
+        letters += !strchr("${}_^", *tex);
+    }
+    return letters;
+}
+
+/* Above the frame.  gnuplot gives each entry the room of the longest, in letters that it takes for wider than
+ * they are. */
+static void write_key(const figure_plot *p, FILE *file)
+{
+    int titles = 0, longest = 0;
+    for (int k = 0; k < p->curves; k++) {
+        int letters = count_letters(p->curve[k].title);
+        titles += letters > 0;
+        if (letters > longest) longest = letters;
+    }
+    if (!p->key_columns) {
+        fputs("unset key\n", file);
+        return;
+    }
+    fprintf(
+        file,
+        "set key outside top center horizontal maxcols %d maxrows %d samplen 1.8 spacing 1.1 width %g Left "
+        "reverse\n",
+        p->key_columns, (titles + p->key_columns - 1) / p->key_columns,
+        tuning.key[0] - tuning.key[1] * longest);
+}
+
 void figure_gnuplot_write(const figure_plot *p, const figure_measure *m, FILE *file)
 {
-    int titles = 0;
-    for (int k = 0; k < p->curves; k++) titles += p->curve[k].title[0] != 0;
     fprintf(file, "set encoding utf8\nset tics nomirror out scale 0.5\nset border 3 linewidth 0.7\n"
                   "set format '%%g'\n");
     write_axis('x', p->x, p->log_x, p->x_label, file);
     write_axis('y', p->y, p->log_y, p->y_label, file);
     if (p->x_step > 0) fprintf(file, "set xtics %g\n", p->x_step);
-    if (p->key_columns)
-        fprintf(
-            file,
-            "set key outside top center horizontal maxcols %d maxrows %d samplen 1.8 spacing 1.1 width 0.7 "
-            "Left reverse\n",
-            p->key_columns, (titles + p->key_columns - 1) / p->key_columns);
-    else
-        fputs("unset key\n", file);
+    write_key(p, file);
     write_ranges(p, file);
     write_labels(p, file);
     for (int pass = 0; pass < 3; pass++) {

@@ -245,9 +245,10 @@ static void draw_errors(const figure_job *job, figure_plot *plot)
 {
     figure_plot_curve(plot, FIGURE_LINE, FIGURE_BLACK, "theory", "alpha", "plugin", "", "plug-in error");
     figure_plot_curve(plot, FIGURE_DOTTED, FIGURE_BLACK, "theory", "alpha", "bayes", "", "Bayes error");
-    if (figure_is_attention(job) && job->info.layers > 1)
-        figure_plot_curve(plot, FIGURE_DASHED, FIGURE_BLACK, "theory", "alpha", "last_layer", "",
-                          "layer $L$ alone");
+    if (!figure_is_attention(job) || job->info.layers < 2) return;
+    char title[FIGURE_TEXT];
+    snprintf(title, sizeof title, "layer %d alone", job->info.layers);
+    figure_plot_curve(plot, FIGURE_DASHED, FIGURE_BLACK, "theory", "alpha", "last_layer", "", title);
 }
 
 static stair_status draw(figure_job *job, figure_plot *plot)
