@@ -169,8 +169,9 @@ static void write_key(const figure_plot *p, FILE *file)
 
 void figure_gnuplot_write(const figure_plot *p, const figure_measure *m, FILE *file)
 {
-    fprintf(file, "set encoding utf8\nset tics nomirror out scale 0.5\nset border 3 linewidth 0.7\n"
-                  "set format '%%g'\n");
+    fprintf(file,
+            "set encoding utf8\nset minussign\nset tics nomirror out scale 0.5\nset border 3 linewidth 0.7\n"
+            "set format '%%g'\n");
     write_axis('x', p->x, p->log_x, p->x_label, file);
     write_axis('y', p->y, p->log_y, p->y_label, file);
     if (p->x_step > 0) fprintf(file, "set xtics %g\n", p->x_step);

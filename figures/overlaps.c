@@ -25,7 +25,7 @@ static const struct {
             .seeds = 16,
             .alphas = 15,
             .points_2 = {40, 80},
-            .points_3 = {20, 60},
+            .points_3 = {60, 60},
             .near = {0, 0.003, 0.01, 0.02, 0.035, 0.06},
             .precision_2 = {1e-2, 1.5e-3},
             .precision_3 = {5e-2, 5e-3}};
@@ -82,7 +82,7 @@ static int by_value(const void *a, const void *b)
 static size_t choose_alphas(const figure_job *job, double *alpha)
 {
     const int *points = job->info.indices > 2 ? tuning.points_3 : tuning.points_2;
-    int pieces = points[job->quick ? 0 : 1], near = job->quick && job->info.indices > 2 ? 3 : 6;
+    int pieces = points[job->quick ? 0 : 1], near = (int)(sizeof tuning.near / sizeof *tuning.near);
     double most = most_alpha(job);
     size_t n = 0, kept = 0;
     for (int i = 0; i <= pieces; i++) alpha[n++] = figure_grid(0, most / pieces, i);

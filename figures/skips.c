@@ -157,6 +157,7 @@ const figure_kind figure_phase_diagram = {
     .name = "phase-diagram",
     .group = "phase-diagram",
     .text = "Phase diagram of two layers: what is learned at skip strength c and alpha samples per dimension",
+    .numbers_of = &figure_1_right,
     .columns = columns,
     .parts = parts,
     .compute = compute,

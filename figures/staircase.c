@@ -8,7 +8,7 @@ static const struct {
     int quick_between,
         between;         /* points from one step to the next: those of the quick figure are among them */
     double precision[2]; /* quick and full */
-} tuning = {.quick_between = 16, .between = 48, .precision = {1e-2, 5e-3}};
+} tuning = {.quick_between = 24, .between = 48, .precision = {1e-2, 5e-3}};
 
 static void columns(const figure_job *job, char *names, size_t size)
 {
