@@ -11,8 +11,9 @@ static const struct {
     double dots;   /* of the PNG, an inch */
     double cairo;  /* points of a font to what the terminals of cairo call points: they draw at 96 an inch */
     double thick;  /* lines of the PDF terminal are half as wide as they say */
+    double frame;  /* lines of axes and steps, as a share of those of curves */
     double key[2]; /* room of an entry of the key in letters: more, less for each of the longest */
-} tuning = {.font = "CMU Serif", .dots = 300, .cairo = 0.75, .thick = 2, .key = {1.1, 0.22}};
+} tuning = {.font = "CMU Serif", .dots = 300, .cairo = 0.75, .thick = 2, .frame = 0.6, .key = {1.1, 0.22}};
 
 static void write_terminal(const figure_measure *m, int pass, FILE *file)
 {
@@ -60,7 +61,7 @@ static void write_ranges(const figure_plot *p, FILE *file)
     }
 }
 
-static void write_labels(const figure_plot *p, FILE *file)
+static void write_labels(const figure_plot *p, const figure_measure *m, FILE *file)
 {
     for (int k = 0; k < p->labels; k++) {
         const figure_label *l = &p->label[k];
@@ -68,9 +69,9 @@ static void write_labels(const figure_plot *p, FILE *file)
         figure_label_gnuplot(l->text, text, sizeof text);
         if (l->line)
             fprintf(file,
-                    "set arrow from first %.9g, graph 0 to first %.9g, graph 1 nohead back linewidth 0.7 "
+                    "set arrow from first %.9g, graph 0 to first %.9g, graph 1 nohead back linewidth %g "
                     "dashtype 3 linecolor rgb '#555555'\n",
-                    l->x, l->x);
+                    l->x, l->x, tuning.frame * m->line);
         if (*text && l->line) /* along the line, on the side that is asked for */
             fprintf(file,
                     "set label \"{/*0.9 %s}\" at first %.9g, graph %.9g center rotate by 90 offset character "
@@ -170,14 +171,15 @@ static void write_key(const figure_plot *p, FILE *file)
 void figure_gnuplot_write(const figure_plot *p, const figure_measure *m, FILE *file)
 {
     fprintf(file,
-            "set encoding utf8\nset minussign\nset tics nomirror out scale 0.5\nset border 3 linewidth 0.7\n"
-            "set format '%%g'\n");
+            "set encoding utf8\nset minussign\nset tics nomirror out scale 0.5\nset border 3 linewidth %g\n"
+            "set format '%%g'\n",
+            tuning.frame * m->line);
     write_axis('x', p->x, p->log_x, p->x_label, file);
     write_axis('y', p->y, p->log_y, p->y_label, file);
     if (p->x_step > 0) fprintf(file, "set xtics %g\n", p->x_step);
     write_key(p, file);
     write_ranges(p, file);
-    write_labels(p, file);
+    write_labels(p, m, file);
     for (int pass = 0; pass < 3; pass++) {
         write_terminal(m, pass, file);
         for (int k = 0; k < p->curves; k++) write_curve(p, m, k, file);
