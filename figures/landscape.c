@@ -87,7 +87,7 @@ static stair_status draw(figure_job *job, figure_plot *plot)
     }
     for (int k = 0; k < 2; k++)
         figure_plot_curve(plot, FIGURE_DOTS, FIGURE_BLACK, dots[k], "v", "S", "", k ? "" : "GAMP stops");
-    plot->key_columns = 4;
+    plot->key_columns = 2;
     return STAIR_OK;
 }
 
