@@ -12,7 +12,7 @@ static const struct {
     double cairo;  /* points of a font to what the terminals of cairo call points: they draw at 96 an inch */
     double thick;  /* lines of the PDF terminal are half as wide as they say */
     double frame;  /* lines of axes and steps, as a share of those of curves */
-    double key[2]; /* room of an entry of the key in letters: more, less for each of the longest */
+    double key[2]; /* room of an entry of the key in letters: more, less for each narrow one */
 } tuning = {.font = "CMU Serif", .dots = 300, .cairo = 0.75, .thick = 2, .frame = 0.6, .key = {1.1, 0.22}};
 
 static void write_terminal(const figure_measure *m, int pass, FILE *file)
@@ -134,27 +134,33 @@ static void write_curve(const figure_plot *p, const figure_measure *m, int k, FI
         fputs(" notitle", file);
 }
 
-/* Letters of a LaTeX label as it is read; a command is one. */
-static int count_letters(const char *tex)
+/* Letters of a LaTeX label as it is read, a command being one; and of them those that are narrow, less one
+ * for each capital. */
+static int count_letters(const char *tex, int *narrow)
 {
     int letters = 0;
+    *narrow = 0;
     for (; *tex; tex++) {
         if (*tex == '\\')
             while (isalpha((unsigned char)tex[1])) tex++;
-        letters += !strchr("${}_^", *tex);
+        if (strchr("${}_^", *tex)) continue;
+        letters++;
+        *narrow += isupper((unsigned char)*tex) ? -1 : 1;
     }
     return letters;
 }
 
 /* Above the frame.  gnuplot gives each entry the room of the longest, in letters that it takes for wider than
- * they are. */
+ * most are. */
 static void write_key(const figure_plot *p, FILE *file)
 {
-    int titles = 0, longest = 0;
+    int titles = 0, longest = 0, narrow = 0;
     for (int k = 0; k < p->curves; k++) {
-        int letters = count_letters(p->curve[k].title);
+        int of_them, letters = count_letters(p->curve[k].title, &of_them);
         titles += letters > 0;
-        if (letters > longest) longest = letters;
+        if (letters <= longest) continue;
+        longest = letters;
+        narrow = of_them;
     }
     if (!p->key_columns) {
         fputs("unset key\n", file);
@@ -165,7 +171,7 @@ static void write_key(const figure_plot *p, FILE *file)
         "set key outside top center horizontal maxcols %d maxrows %d samplen 1.8 spacing 1.1 width %g Left "
         "reverse\n",
         p->key_columns, (titles + p->key_columns - 1) / p->key_columns,
-        tuning.key[0] - tuning.key[1] * longest);
+        tuning.key[0] - tuning.key[1] * narrow);
 }
 
 void figure_gnuplot_write(const figure_plot *p, const figure_measure *m, FILE *file)
