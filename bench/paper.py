@@ -294,7 +294,7 @@ ROWS = [
     ("Appendix, sequence to sequence", "outputs in R^(D x M): the same theory",
      "diagnose attention:layers=2,output=sequence", identities, holds(lambda x: x)),
     ("Appendix, multi-head attention", "several heads and a readout: the same theory",
-     "diagnose attention:layers=1,heads=2,readout=1 --points 20", identities, holds(lambda x: x)),
+     "diagnose attention:layers=1,heads=2,readout=1,noise=0.1 --points 20", identities, holds(lambda x: x)),
     ("Corollary, softmax", "g_out of two layers as a ratio of integrals (errata 9, 10 corrected)",
      f"diagnose {TWO} --points 50", identities, holds(lambda x: x)),
     ("Appendix, linear activation", "I_sigma in closed form", f"diagnose {TWO},activation=linear --points 50",
