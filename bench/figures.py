@@ -14,7 +14,7 @@ import os
 import sys
 
 POINTS = {"alpha", "dim", "skip", "tokens", "layers", "iteration", "epoch", "q", "v"}  # what a row is at
-APART = {"runs", "zero", "top", "bound"}  # no results
+APART = {"runs", "zero", "top", "bound", "shown"}  # no results
 FLOOR = 1e-6  # of a number: errors below are rounding
 
 
