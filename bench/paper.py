@@ -407,9 +407,9 @@ def compare_authors(stair, folder, reference, version):
 
 
 TAIL = """
-Not computed: Fig. 4 is a drawing of the factor graph. The counts of TREC (5500 questions in 6 classes, about 10
-words each, 8700 words in all) are of data that are not part of the project. Steps of derivations have their
-lines in [equations.md](equations.md).
+Not computed: Fig. 4 is a drawing of the factor graph. The counts of TREC (5500 questions in 6 classes, about
+10 words each, 8700 words in all) are of data that are not part of the project. Steps of derivations have
+their lines in [equations.md](equations.md).
 """
 
 
