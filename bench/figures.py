@@ -13,8 +13,8 @@ import math
 import os
 import sys
 
-POINTS = {"alpha", "dim", "skip", "tokens", "layers", "iteration", "epoch", "q", "v"}  # what a row is at
-APART = {"runs", "zero", "top", "bound"}  # no results
+POINTS = {"alpha", "dim", "skip", "tokens", "layers", "iteration", "epoch", "q", "v"}  # where a row is, and its first number
+APART = {"runs", "zero", "top", "bound", "shown"}  # no results
 FLOOR = 1e-6  # of a number: errors below are rounding
 
 
@@ -31,8 +31,9 @@ def read(path):
                 lines.append(line)
     for row in csv.DictReader(lines):
         series = row.pop("series", "")
-        key = (series, *(f"{k}={float(row[k]):.9g}" for k in row if k in POINTS))
-        rows[key] = {k: float(v) for k, v in row.items()}
+        first = next(iter(row))
+        key = (series, *(f"{k}={float(row[k]):.9g}" for k in row if k == first or k in POINTS))
+        rows[key] = {k: float(v) for k, v in row.items() if k != first}
     return rows, marks
 
 

@@ -195,6 +195,7 @@ const cli_command command_figure = {
         "fig2-bottom     layers over epochs of SGD\n"
         "fig3-left       overlaps and errors of three layers against alpha\n"
         "fig3-right      layers of a question classifier over epochs of AdamW\n"
+        "fig5            layer 1 where the overlap of layer 2 is held\n"
         "phase-diagram   what is learned at skip strength c and alpha\n"
         "thresholds      first thresholds against tokens and layers\n"
         "free-entropy    free entropy of phase retrieval, with the hard phase\n"

@@ -55,7 +55,7 @@ void figure_draw_steps(const figure_job *job, figure_plot *plot, double most, do
         else
             snprintf(text, sizeof text, "$\\alpha_{%d} = %.3f$", ++weak, m->value);
         if (colour >= 0) figure_plot_range(plot, from, m->value, colour);
-        figure_plot_label(plot, m->value, perfect ? 0.5 : height, true, text);
+        figure_plot_label(plot, m->value, perfect ? 0.35 : height, true, text);
         plot->label[plot->labels - 1].right = perfect;
         from = m->value;
         colour = perfect ? -1 : figure_layer_colour(atoi(m->text));

@@ -46,6 +46,7 @@ typedef struct figure_kind {
     bool takes_model;                       /* another one can be given */
     bool prenoise;                          /* the variant of the paper's setting, prenoise=1e-3 */
     bool takes_data;                        /* questions can be given */
+    const struct figure_kind *numbers_of;   /* a figure made before that has the same numbers, or NULL */
     stair_status (*check)(figure_job *job); /* of what was given, before anything is computed; or NULL */
     void (*columns)(const figure_job *job, char *names, size_t size);
     int (*parts)(const figure_job *job);

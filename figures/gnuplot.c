@@ -2,14 +2,18 @@
  * read by gnuplot as a pipe or a command. */
 #include "plot.h"
 
+#include <ctype.h>
 #include <math.h>
+#include <string.h>
 
 static const struct {
     const char *font;
-    double dots;  /* of the PNG, an inch */
-    double cairo; /* points of a font to what the terminals of cairo call points: they draw at 96 an inch */
-    double thick; /* lines of the PDF terminal are half as wide as they say */
-} tuning = {.font = "CMU Serif", .dots = 300, .cairo = 0.75, .thick = 2};
+    double dots;   /* of the PNG, an inch */
+    double cairo;  /* points of a font to what the terminals of cairo call points: they draw at 96 an inch */
+    double thick;  /* lines of the PDF terminal are half as wide as they say */
+    double frame;  /* lines of axes and steps, as a share of those of curves */
+    double key[2]; /* room of an entry of the key in letters: more, less for each narrow one */
+} tuning = {.font = "CMU Serif", .dots = 300, .cairo = 0.75, .thick = 2, .frame = 0.6, .key = {1.1, 0.22}};
 
 static void write_terminal(const figure_measure *m, int pass, FILE *file)
 {
@@ -57,7 +61,7 @@ static void write_ranges(const figure_plot *p, FILE *file)
     }
 }
 
-static void write_labels(const figure_plot *p, FILE *file)
+static void write_labels(const figure_plot *p, const figure_measure *m, FILE *file)
 {
     for (int k = 0; k < p->labels; k++) {
         const figure_label *l = &p->label[k];
@@ -65,9 +69,9 @@ static void write_labels(const figure_plot *p, FILE *file)
         figure_label_gnuplot(l->text, text, sizeof text);
         if (l->line)
             fprintf(file,
-                    "set arrow from first %.9g, graph 0 to first %.9g, graph 1 nohead back linewidth 0.7 "
+                    "set arrow from first %.9g, graph 0 to first %.9g, graph 1 nohead back linewidth %g "
                     "dashtype 3 linecolor rgb '#555555'\n",
-                    l->x, l->x);
+                    l->x, l->x, tuning.frame * m->line);
         if (*text && l->line) /* along the line, on the side that is asked for */
             fprintf(file,
                     "set label \"{/*0.9 %s}\" at first %.9g, graph %.9g center rotate by 90 offset character "
@@ -130,25 +134,58 @@ static void write_curve(const figure_plot *p, const figure_measure *m, int k, FI
         fputs(" notitle", file);
 }
 
+/* Letters of a LaTeX label as it is read, a command being one; and of them those that are narrow, less one
+ * for each capital. */
+static int count_letters(const char *tex, int *narrow)
+{
+    int letters = 0;
+    *narrow = 0;
+    for (; *tex; tex++) {
+        if (*tex == '\\')
+            while (isalpha((unsigned char)tex[1])) tex++;
+        if (strchr("${}_^", *tex)) continue;
+        letters++;
+        *narrow += isupper((unsigned char)*tex) ? -1 : 1;
+    }
+    return letters;
+}
+
+/* Above the frame.  gnuplot gives each entry the room of the longest, in letters that it takes for wider than
+ * most are. */
+static void write_key(const figure_plot *p, FILE *file)
+{
+    int titles = 0, longest = 0, narrow = 0;
+    for (int k = 0; k < p->curves; k++) {
+        int of_them, letters = count_letters(p->curve[k].title, &of_them);
+        titles += letters > 0;
+        if (letters <= longest) continue;
+        longest = letters;
+        narrow = of_them;
+    }
+    if (!p->key_columns) {
+        fputs("unset key\n", file);
+        return;
+    }
+    fprintf(
+        file,
+        "set key outside top center horizontal maxcols %d maxrows %d samplen 1.8 spacing 1.1 width %g Left "
+        "reverse\n",
+        p->key_columns, (titles + p->key_columns - 1) / p->key_columns,
+        tuning.key[0] - tuning.key[1] * narrow);
+}
+
 void figure_gnuplot_write(const figure_plot *p, const figure_measure *m, FILE *file)
 {
-    int titles = 0;
-    for (int k = 0; k < p->curves; k++) titles += p->curve[k].title[0] != 0;
-    fprintf(file, "set encoding utf8\nset tics nomirror out scale 0.5\nset border 3 linewidth 0.7\n"
-                  "set format '%%g'\n");
+    fprintf(file,
+            "set encoding utf8\nset minussign\nset tics nomirror out scale 0.5\nset border 3 linewidth %g\n"
+            "set format '%%g'\n",
+            tuning.frame * m->line);
     write_axis('x', p->x, p->log_x, p->x_label, file);
     write_axis('y', p->y, p->log_y, p->y_label, file);
     if (p->x_step > 0) fprintf(file, "set xtics %g\n", p->x_step);
-    if (p->key_columns)
-        fprintf(
-            file,
-            "set key outside top center horizontal maxcols %d maxrows %d samplen 1.8 spacing 1.1 width 0.7 "
-            "Left reverse\n",
-            p->key_columns, (titles + p->key_columns - 1) / p->key_columns);
-    else
-        fputs("unset key\n", file);
+    write_key(p, file);
     write_ranges(p, file);
-    write_labels(p, file);
+    write_labels(p, m, file);
     for (int pass = 0; pass < 3; pass++) {
         write_terminal(m, pass, file);
         for (int k = 0; k < p->curves; k++) write_curve(p, m, k, file);

@@ -1,5 +1,6 @@
 /* Labels are written once, as LaTeX.  gnuplot's enhanced text is close to it: subscripts and superscripts
- * are the same, letters in mathematics have to be set in italics, and Greek letters are letters. */
+ * are the same, letters in mathematics have to be set in italics.  Greek letters stay upright: the italic
+ * alpha of CMU Serif reads as an a. */
 #include "plot.h"
 
 #include <ctype.h>

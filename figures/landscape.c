@@ -86,9 +86,8 @@ static stair_status draw(figure_job *job, figure_plot *plot)
         figure_plot_curve(plot, FIGURE_LINE, colours[k], series[k], "v", "S", "", title);
     }
     for (int k = 0; k < 2; k++)
-        figure_plot_curve(plot, FIGURE_DOTS, FIGURE_BLACK, dots[k], "v", "S", "",
-                          k ? "" : "message passing ends");
-    plot->key_columns = 4;
+        figure_plot_curve(plot, FIGURE_DOTS, FIGURE_BLACK, dots[k], "v", "S", "", k ? "" : "GAMP stops");
+    plot->key_columns = 2;
     return STAIR_OK;
 }
 

@@ -81,15 +81,15 @@ static stair_status open_job(const figure_run *run, const figure_kind *kind, fig
 }
 
 /* The exact command of one figure, and who ran it: first lines of the CSV, metadata of pictures. */
-static void head_of(const figure_job *job, char *head, size_t size)
+static void head_of(const figure_job *job, const figure_kind *kind, char *head, size_t size)
 {
     const figure_request *r = job->request;
-    bool given = r->model && job->kind->takes_model,
+    bool given = r->model && kind->takes_model,
          plain = given && strspn(r->model, "abcdefghijklmnopqrstuvwxyz"
                                            "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789:=,.+-_") == strlen(r->model);
     const char *quote = plain ? "" : "'";
     snprintf(head, size, "stair %s %s\nstair figure %s%s%s%s%s%s\n", STAIR_VERSION, stair_isa_name(),
-             job->kind->name, given ? " " : "", given ? quote : "", given ? r->model : "", given ? quote : "",
+             kind->name, given ? " " : "", given ? quote : "", given ? r->model : "", given ? quote : "",
              r->options ? r->options : "");
 }
 
@@ -201,6 +201,17 @@ static stair_status new_table(figure_job *job)
     return figure_table_create(job->context, names, &job->table);
 }
 
+/* Numbers that another figure of this run has as well; *table stays NULL where there is none. */
+static stair_status borrow_numbers(const figure_run *run, figure_job *job)
+{
+    const figure_kind *other = job->kind->numbers_of;
+    char head[2048], path[PATH_MOST];
+    if (!other || !figure_is_asked(other, run->request, run->name)) return STAIR_OK;
+    head_of(job, other, head, sizeof head);
+    path_of(run, other, "csv", path);
+    return figure_table_read(job->context, head, path, &job->table);
+}
+
 /* From NAME.csv where that is of the same request, from NAME.state where parts of it are, else afresh. */
 static stair_status get_numbers(figure_run *run, figure_job *job, const char *head, figure_result *result)
 {
@@ -219,6 +230,7 @@ static stair_status get_numbers(figure_run *run, figure_job *job, const char *he
         return stair_fail(job->context, STAIR_BAD_INPUT,
                           "%s is of another request; pass --force to replace it", path);
     if (r->resume) STAIR_TRY(figure_table_read(job->context, head, state, &job->table));
+    if (!job->table) STAIR_TRY(borrow_numbers(run, job));
     if (!job->table) STAIR_TRY(new_table(job));
     STAIR_TRY(compute_parts(run, job, head, state));
     job->table->one_series = true;
@@ -337,7 +349,7 @@ static stair_status make_one(figure_run *run, const figure_kind *kind, figure_te
     figure_result result = {.kind = kind};
     char head[2048];
     stair_status status = open_job(run, kind, &job);
-    head_of(&job, head, sizeof head);
+    head_of(&job, kind, head, sizeof head);
     if (status == STAIR_OK) status = get_numbers(run, &job, head, &result);
     if (status == STAIR_OK) status = draw(run, &job, head);
     if (status == STAIR_OK) {

@@ -25,7 +25,7 @@ static const struct {
             .seeds = 16,
             .alphas = 15,
             .points_2 = {40, 80},
-            .points_3 = {20, 60},
+            .points_3 = {60, 60},
             .near = {0, 0.003, 0.01, 0.02, 0.035, 0.06},
             .precision_2 = {1e-2, 1.5e-3},
             .precision_3 = {5e-2, 5e-3}};
@@ -82,7 +82,7 @@ static int by_value(const void *a, const void *b)
 static size_t choose_alphas(const figure_job *job, double *alpha)
 {
     const int *points = job->info.indices > 2 ? tuning.points_3 : tuning.points_2;
-    int pieces = points[job->quick ? 0 : 1], near = job->quick && job->info.indices > 2 ? 3 : 6;
+    int pieces = points[job->quick ? 0 : 1], near = (int)(sizeof tuning.near / sizeof *tuning.near);
     double most = most_alpha(job);
     size_t n = 0, kept = 0;
     for (int i = 0; i <= pieces; i++) alpha[n++] = figure_grid(0, most / pieces, i);
@@ -245,9 +245,10 @@ static void draw_errors(const figure_job *job, figure_plot *plot)
 {
     figure_plot_curve(plot, FIGURE_LINE, FIGURE_BLACK, "theory", "alpha", "plugin", "", "plug-in error");
     figure_plot_curve(plot, FIGURE_DOTTED, FIGURE_BLACK, "theory", "alpha", "bayes", "", "Bayes error");
-    if (figure_is_attention(job) && job->info.layers > 1)
-        figure_plot_curve(plot, FIGURE_DASHED, FIGURE_BLACK, "theory", "alpha", "last_layer", "",
-                          "layer $L$ alone");
+    if (!figure_is_attention(job) || job->info.layers < 2) return;
+    char title[FIGURE_TEXT];
+    snprintf(title, sizeof title, "layer %d alone", job->info.layers);
+    figure_plot_curve(plot, FIGURE_DASHED, FIGURE_BLACK, "theory", "alpha", "last_layer", "", title);
 }
 
 static stair_status draw(figure_job *job, figure_plot *plot)
@@ -258,7 +259,7 @@ static stair_status draw(figure_job *job, figure_plot *plot)
     snprintf(plot->y_label, FIGURE_TEXT, "overlap, prediction error");
     plot->x[0] = 0, plot->x[1] = most;
     plot->y[0] = 0, plot->y[1] = 1.02;
-    figure_draw_steps(job, plot, most, 0.77);
+    figure_draw_steps(job, plot, most, p > 2 ? 0.78 : 0.66); /* clear of the curves */
     STAIR_TRY(draw_published(job, plot));
     for (int k = 1; k <= p; k++) {
         char name[FIGURE_NAME], error[FIGURE_NAME], title[FIGURE_TEXT];

@@ -6,10 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* An axis that falls has its ends exchanged. */
 static void write_limits(char axis, const double range[2], FILE *file)
 {
-    if (isfinite(range[0])) fprintf(file, "  %cmin=%.9g,\n", axis, range[0]);
-    if (isfinite(range[1])) fprintf(file, "  %cmax=%.9g,\n", axis, range[1]);
+    bool falls = range[0] > range[1]; /* false where an end is left open */
+    if (falls) fprintf(file, "  %c dir=reverse,\n", axis);
+    if (isfinite(range[falls])) fprintf(file, "  %cmin=%.9g,\n", axis, range[falls]);
+    if (isfinite(range[!falls])) fprintf(file, "  %cmax=%.9g,\n", axis, range[!falls]);
 }
 
 static void write_axis(const figure_plot *p, const figure_measure *m, FILE *file)
@@ -34,8 +37,10 @@ static void write_ranges(const figure_plot *p, FILE *file)
 {
     for (int k = 0; k < p->ranges; k++) {
         const figure_range *r = &p->range[k];
-        double from = isfinite(p->x[0]) ? fmax(r->from, p->x[0]) : r->from;
-        double to = isfinite(p->x[1]) ? fmin(r->to, p->x[1]) : r->to;
+        bool known = isfinite(p->x[0]) && isfinite(p->x[1]);
+        double least = known ? fmin(p->x[0], p->x[1]) : -INFINITY,
+               most = known ? fmax(p->x[0], p->x[1]) : INFINITY;
+        double from = fmin(most, fmax(least, r->from)), to = fmin(most, fmax(least, r->to));
         fprintf(file,
                 "\\fill[tint%d] ({axis cs:%.9g,0} |- {rel axis cs:0,0}) rectangle "
                 "({axis cs:%.9g,0} |- {rel axis cs:0,1});\n",

@@ -66,11 +66,11 @@ static stair_status compute(figure_job *job, int part)
     return figure_table_add(job->context, job->table, "", row);
 }
 
-static void draw_axes(figure_plot *plot)
+static void draw_axes(figure_plot *plot, double least)
 {
     snprintf(plot->x_label, FIGURE_TEXT, "skip strength $c$");
     snprintf(plot->y_label, FIGURE_TEXT, "sample complexity $\\alpha$");
-    plot->x[0] = 0.1, plot->x[1] = 4;
+    plot->x[0] = least, plot->x[1] = 4;
     plot->y[0] = 0, plot->y[1] = tuning.most;
 }
 
@@ -98,7 +98,7 @@ static void draw_lines(const figure_job *job, figure_plot *plot)
 
 static stair_status draw(figure_job *job, figure_plot *plot)
 {
-    draw_axes(plot);
+    draw_axes(plot, 0);
     STAIR_TRY(draw_published(job, plot));
     draw_lines(job, plot);
     plot->key_columns = 3;
@@ -113,7 +113,7 @@ static void draw_area(figure_plot *plot, int colour, const char *low, const char
 
 static stair_status draw_areas(figure_job *job, figure_plot *plot)
 {
-    draw_axes(plot);
+    draw_axes(plot, quick_skips[0]);
     draw_area(plot, FIGURE_GREY, "zero", "alpha2");
     draw_area(plot, FIGURE_VERMILLION, "alpha2", "alpha1");
     draw_area(plot, FIGURE_BLUE, "alpha1", "perfect");
@@ -157,6 +157,7 @@ const figure_kind figure_phase_diagram = {
     .name = "phase-diagram",
     .group = "phase-diagram",
     .text = "Phase diagram of two layers: what is learned at skip strength c and alpha samples per dimension",
+    .numbers_of = &figure_1_right,
     .columns = columns,
     .parts = parts,
     .compute = compute,

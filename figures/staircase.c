@@ -8,7 +8,7 @@ static const struct {
     int quick_between,
         between;         /* points from one step to the next: those of the quick figure are among them */
     double precision[2]; /* quick and full */
-} tuning = {.quick_between = 16, .between = 48, .precision = {1e-2, 5e-3}};
+} tuning = {.quick_between = 24, .between = 48, .precision = {1e-2, 5e-3}};
 
 static void columns(const figure_job *job, char *names, size_t size)
 {
@@ -67,7 +67,7 @@ static stair_status draw(figure_job *job, figure_plot *plot)
     for (int i = 0; i < t->rows; i++) top = fmax(top, figure_table_at(t, i, "plugin"));
     plot->x[0] = 0, plot->x[1] = most;
     plot->y[0] = 0, plot->y[1] = 1.02 * top;
-    figure_draw_steps(job, plot, most, 0.72);
+    figure_draw_steps(job, plot, most, 0.66);
     for (int k = 1; k <= p; k++) {
         char name[FIGURE_NAME], error[FIGURE_NAME], title[FIGURE_TEXT];
         figure_overlap_name(p, k, false, name);

@@ -59,6 +59,12 @@ stair_status stair_evolve(stair_context *context, const stair_model *model,
                           const stair_asymptotics_options *options, double alpha, bool informed,
                           const double *from, stair_evolution *result);
 
+/* What a sample tells at an overlap q < 1: f (P, P) with its errors.  State evolution leads from q to
+ * Qhat (1 + Qhat)^-1 with Qhat = alpha f. */
+stair_status stair_information_at(stair_context *context, const stair_model *model,
+                                  const stair_asymptotics_options *options, const double *q, double *f,
+                                  double *error);
+
 /* S(Q) - S(0), per dimension, with its error. */
 stair_status stair_entropy_at(stair_context *context, const stair_model *model,
                               const stair_asymptotics_options *options, double alpha, const double *q,

@@ -179,8 +179,14 @@ grep -q 'ok: fig3-right: [0-9][0-9][0-9]' stdout && grep -q 'ok: fig2-top: [0-9]
 awk -F, 'BEGIN{OFS=","} /^[0-9]/ && $2>0.3 && !n {$2+=0.1; n=1} {print}' quick/staircase.csv >t && mv t quick/staircase.csv
 expect 'a figure that is wrong does not' 1 'FAILED: staircase' $COMPARE quick fine --names staircase
 if [ -n "${STAIR_LONG-}" ]; then
-    for name in fig1-right phase-diagram free-entropy fig2-bottom thresholds; do
+    for name in fig1-right free-entropy fig2-bottom thresholds fig5 finite-size sgd-bayes; do
         "$STAIR" figure $name --quick --out long_q --quiet >/dev/null; "$STAIR" figure $name --out long_f --quiet >/dev/null
+        expect "$name: quick agrees with full" 0 "ok: $name" $COMPARE long_q long_f --names $name
+    done
+    expect 'all figures, those that are there kept' 0 'phase-diagram ' "$STAIR" figure all --quick --out long_q --resume
+    cmp -s <(grep -v '^# stair' long_q/fig1-right.csv) <(grep -v '^# stair' long_q/phase-diagram.csv) || fail 'the phase diagram has the numbers of fig1-right'
+    for name in staircase fig1-left fig3-left; do
+        "$STAIR" figure $name --out long_f --quiet >/dev/null
         expect "$name: quick agrees with full" 0 "ok: $name" $COMPARE long_q long_f --names $name
     done
 fi

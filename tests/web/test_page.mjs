@@ -279,6 +279,26 @@ async function hostile() {
   }
 }
 
+/** A table wider than paper is folded into it; a long one has its names on every page. */
+async function prints() {
+  const wide = [];
+  for (let row = 0; row < 8; row++) {
+    wide.push(Object.fromEntries(Array.from({ length: 8 }, (_, c) => [[`q${c}`, 0.123456789 + c], [`q${c}_error`, 1e-8]]).flat()));
+  }
+  await browser.load(`file://${page('wide.html', write('wide.json', 'other', wide))}`);
+  const width = () => browser.ask("document.querySelector('table').getBoundingClientRect().width");
+  await browser.resize(720, 900); // a sheet of A4 less its margins
+  const screen = await width();
+  await browser.media({}, 'print');
+  await browser.frame();
+  const paper = await width();
+  check('a wide table fits on paper', screen > 1000 && paper <= 720, [screen, paper]);
+  check('its names have no box of their own there',
+    (await browser.ask("getComputedStyle(document.querySelector('th button')).display")) === 'contents');
+  await browser.media({});
+  await browser.resize(1280, 900);
+}
+
 /** Seconds between frames while ten thousand points are zoomed and pointed at. */
 async function runs() {
   await browser.load(`file://${page('many.html', write('many.json', 'evolve', many))}`);
@@ -347,7 +367,7 @@ async function commands() {
 }
 
 try {
-  for (const part of [opens, hovers, zooms, toggles, logarithms, keys, sorts, menus, copies, themes, hostile, runs, plain, commands]) {
+  for (const part of [opens, hovers, zooms, toggles, logarithms, keys, sorts, menus, copies, themes, prints, hostile, runs, plain, commands]) {
     await part();
     check(`${part.name}: no complaint in the console`, browser.trouble.length === 0, browser.trouble);
   }
