@@ -27,6 +27,7 @@ import collections
 import glob
 import hashlib
 import json
+import math
 import os
 import random
 import re
@@ -42,11 +43,10 @@ sys.path[:0] = [os.path.join(ROOT, "tests", "numbers"), os.path.join(ROOT, "test
 import check  # noqa: E402
 import check_plants  # noqa: E402
 
-LONGEST = {"unit": 4, "cli": 25, "numbers": 3}  # processor seconds of a test that is used, where lines are recorded
-MOST = {"unit": 8, "cli": 20, "numbers": 8}     # of all tests of one mutant; those that reach its line count alone
+LONGEST = {"unit": 2, "numbers": 2, "cli": 25}  # processor seconds of a test that is used, where lines are recorded
+MOST = {"unit": 4, "cli": 8, "numbers": 4}      # of all tests of one mutant; those that reach its line count alone
 # Those that wait for signals and clocks, or compute for a minute, are not used.
-CLI = ("channel method train_tokenize bad_input output completion expr amp amp_files train hostile report csv grid merge "
-       "usage figure plugin asymptotics").split()
+CLI = "channel method train_tokenize bad_input output completion amp_files report csv merge usage expr hostile amp train".split()
 CARD = "src/cuda/backend.c", "src/cuda/means_seam.c", "src/cuda/one_row_seam.c"  # nothing without a card runs them
 WANTED = 0.95
 
@@ -68,17 +68,22 @@ def run(words, limit=None, **more):
     def narrow():
         os.setsid()
         if limit:
-            resource.setrlimit(resource.RLIMIT_CPU, (int(limit) + 1, int(limit) + 2))
+            resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(limit), math.ceil(limit) + 1))
             resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 28, 1 << 28))
             resource.setrlimit(resource.RLIMIT_DATA, (1 << 32, 1 << 32))
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     more.setdefault("stdout", subprocess.DEVNULL)
     more.setdefault("stderr", subprocess.DEVNULL)
     child = subprocess.Popen(words, stdin=subprocess.DEVNULL, preexec_fn=narrow, cwd=ROOT, **more)
-    try:
-        code = child.wait(15 * limit + 15 if limit else None)
-    except subprocess.TimeoutExpired:
-        code = "timeout"
+    code, idle, used = None, 0, 0
+    while code is None:
+        try:
+            code = child.wait(2 if limit else None)
+        except subprocess.TimeoutExpired:
+            ready, now = working(child.pid)
+            idle, used = (0 if ready or now != used else idle + 1), now
+            if idle == 15:
+                code = "waits for ever"
     if limit:
         try:
             os.killpg(child.pid, signal.SIGKILL)  # and what it left running
@@ -87,6 +92,25 @@ def run(words, limit=None, **more):
         child.wait()
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return code, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def working(group):
+    """Whether a process of a group wants a processor, however busy the machine is, and the ticks all have used."""
+    ready, used = False, 0
+    for path in glob.glob("/proc/[0-9]*/stat"):
+        try:
+            words = open(path).read().rsplit(")", 1)[1].split()
+        except OSError:
+            continue
+        if int(words[2]) == group:
+            ready = ready or words[0] in "RD"
+            used += int(words[11]) + int(words[12])
+    return ready, used
+
+
+def digest(path):
+    with open(path, "rb") as file:
+        return hashlib.sha256(file.read()).hexdigest()[:16]
 
 
 class Build:
@@ -144,12 +168,12 @@ class Build:
             raise SystemExit("page_assets.c could not be made")
         self.sources.append(assets)
         stamp = hashlib.sha256()
-        for path in sorted(self.sources + glob.glob(ROOT + "/**/*.h", recursive=True) + glob.glob(ROOT + "/tests/unit/*.c")):
+        for path in sorted(self.sources + glob.glob(ROOT + "/[a-z]*/**/*.h", recursive=True)):
             stamp.update(open(path, "rb").read())
         self.stamp = stamp.hexdigest()
         mark = os.path.join(self.folder, "stamp")
         if os.path.exists(mark) and open(mark).read() == self.stamp:
-            return
+            return self.make_tests(0)
         headers = self.make_library("objects", os.path.join(self.folder, "libwhole.so"), [], [])
         os.makedirs(self.covered, exist_ok=True)
         record = os.path.join(self.covered, "record.o")
@@ -157,6 +181,13 @@ class Build:
         self.make_library("covered", os.path.join(self.covered, "libwhole.so"), ["-g1", "-fsanitize-coverage=trace-pc"], [record])
         run(["gcc", "-shared", "-fPIC", "-w", os.path.join(HERE, "choose.c"), "-o", self.choose, "-ldl"])
         self.link_program(self.program, [self.object_of(os.path.join(ROOT, "cli", "main.c"))])
+        self.make_tests(headers)
+        for path in glob.glob(os.path.join(self.folder, "tests-*.jsonl")):
+            os.remove(path)
+        with open(mark, "w") as out:
+            out.write(self.stamp)
+
+    def make_tests(self, headers):
         for source in sorted(glob.glob(os.path.join(ROOT, "tests", "unit", "test_*.c"))):
             name = os.path.basename(source)[:-2]
             made = os.path.join(self.folder, name)
@@ -165,10 +196,6 @@ class Build:
             if run(["gcc", *self.flags, source, "-o", made, "-Wl,-z,lazy", "-L" + self.folder, "-lwhole",
                     "-Wl,-rpath," + self.folder, "-lcmocka", *self.libraries])[0]:
                 print("not used: %s does not link" % name)
-        for path in glob.glob(os.path.join(self.folder, "tests-*.json")):
-            os.remove(path)
-        with open(mark, "w") as out:
-            out.write(self.stamp)
 
     def link_program(self, out, objects):
         return run(["gcc", "-rdynamic", "-Wl,-z,lazy", "-o", out, *objects, "-L" + self.folder, "-lwhole",
@@ -177,70 +204,92 @@ class Build:
     def map_unit(self, hits):
         for path in sorted(glob.glob(os.path.join(self.folder, "test_*"))):
             name = os.path.basename(path)
+            of = digest(os.path.join(ROOT, "tests", "unit", name + ".c"))
+            env = {**os.environ, "LD_PRELOAD": self.choose, "LD_LIBRARY_PATH": self.covered, "COVER": hits}
             listed = subprocess.run([path], cwd=ROOT, capture_output=True, text=True, check=False,
-                                    env={**os.environ, "LD_PRELOAD": self.choose, "CASE": "list"}).stdout
-            for k, case in enumerate(re.findall(r"^case (.*)$", listed, re.M)):
-                env = {**os.environ, "LD_PRELOAD": self.choose, "CASE": str(k), "LD_LIBRARY_PATH": self.covered, "COVER": hits}
-                yield "%s %s" % (name, case), run([path], LONGEST["unit"], env=env), {"words": [name], "case": str(k)}
+                                    env={**env, "CASE": "list"}).stdout
+            codes = collections.Counter()
+            for k, case in enumerate(re.findall(r"^case (.*)$", listed, re.M) + [None]):
+                if case is None and not codes[1]:  # all of them, where one needs another
+                    break
+                if codes[-signal.SIGXCPU] > 5:  # the others are long, too
+                    break
+                more = {"program": name, "case": str(k) if case else "all", "of": of}
+                code = yield (name + (" " + case if case else ""), more,
+                              lambda: run([path], LONGEST["unit"], env={**env, "CASE": more["case"]}))
+                codes[code] += 1
 
     def map_cli(self, hits):
-        wrapper = os.path.join(self.folder, "covered", "stair")
+        wrapper = os.path.join(self.covered, "stair")
         with open(wrapper, "w") as out:
             out.write('#!/bin/sh\nLD_LIBRARY_PATH=%s COVER=%s exec %s "$@"\n' % (self.covered, hits, self.program))
         os.chmod(wrapper, 0o755)
         for name in CLI:
-            script = "tests/cli/test_%s.sh" % name
-            yield script, run(["bash", os.path.join(ROOT, script), wrapper], LONGEST["cli"]), {}
+            path = os.path.join(ROOT, "tests", "cli", "test_%s.sh" % name)
+            yield os.path.relpath(path, ROOT), {"of": digest(path)}, lambda: run(["bash", path, wrapper], LONGEST["cli"])
 
     def map_numbers(self, hits):
         os.makedirs(os.path.join(self.folder, "kept"), exist_ok=True)
-        for k, line in enumerate(open(os.path.join(ROOT, "tests", "numbers", "commands.txt"))):
+        for line in open(os.path.join(ROOT, "tests", "numbers", "commands.txt")):
             line = line.strip()
-            if line and not line.startswith(("#", "figure")):
-                env = {**os.environ, "LD_LIBRARY_PATH": self.covered, "COVER": hits}
-                kept = os.path.join(self.folder, "kept", "%d.json" % k)
-                words = [sys.executable, __file__, "--record", self.program, line, kept]
-                code, seconds = run(words, LONGEST["numbers"], env=env)
-                if code == 0:
-                    code, _ = run(words, LONGEST["numbers"])
-                yield line, (code, seconds), {"kept": kept}
+            if not line or line.startswith("#"):
+                continue
+            kept = os.path.join(self.folder, "kept", hashlib.sha256(line.encode()).hexdigest()[:16] + ".json")
+            words = [sys.executable, __file__, "--record", self.program, line, kept]
+
+            def both():
+                code, seconds = run(words, LONGEST["numbers"], env={**os.environ, "LD_LIBRARY_PATH": self.covered, "COVER": hits})
+                return (run(words, LONGEST["numbers"])[0] if code == 0 else code), seconds
+            yield line, {"of": "", "kept": kept}, both
+
+    def map(self, kind, path, known):
+        """Runs the tests of a kind that are not known yet, and writes down what each reaches."""
+        hits = os.path.join(self.folder, "hits")
+        steps, answer = getattr(self, "map_" + kind)(hits), None
+        while True:
+            try:
+                name, more, call = steps.send(answer)
+            except StopIteration:
+                return
+            test = known.get((name, more["of"]))
+            if not test:
+                code, seconds = call()
+                test = {"kind": kind, "run": name, "seconds": seconds, "code": code, "seen": [], **more}
+                if os.path.exists(hits):
+                    with open(hits, "rb") as file:
+                        test["seen"] = [m.start() for m in re.finditer(b"\1", file.read())]
+                    os.remove(hits)
+                if code != 0 or seconds > LONGEST[kind]:
+                    print("not used: %s, exit %s after %.1f s" % (name, code, seconds), flush=True)
+                    test["seen"] = []
+                with open(path, "a") as out:
+                    out.write(json.dumps(test) + "\n")
+            known[name, more["of"], "now"] = test
+            answer = test["code"]
 
     def tests(self, kind):
         """Tests of one kind, and the lines each reaches: found once."""
-        path = os.path.join(self.folder, "tests-%s.json" % kind)
+        path = os.path.join(self.folder, "tests-%s.jsonl" % kind)
+        known = {}
         if os.path.exists(path):
-            with open(path) as file:
-                return json.load(file)
-        hits = os.path.join(self.folder, "hits")
-        found, addresses = [], set()
-        for name, (code, seconds), more in getattr(self, "map_" + kind)(hits):
-            seen = []
-            if os.path.exists(hits):
-                with open(hits, "rb") as file:
-                    seen = [m.start() for m in re.finditer(b"\1", file.read())]
-                os.remove(hits)
-            if code == 0 and seconds <= LONGEST[kind]:
-                found.append({"kind": kind, "run": name, "seconds": seconds, "seen": seen, **more})
-                addresses.update(seen)
-            else:
-                print("not used: %s, exit %s after %.1f s" % (name, code, seconds), flush=True)
-        ordered = sorted(addresses)
+            for line in open(path):
+                test = json.loads(line)
+                known[test["run"], test["of"]] = test
+        self.map(kind, path, known)
+        found = [test for key, test in known.items() if len(key) == 3 and test["seen"]]
+        ordered = sorted({address for test in found for address in test["seen"]})
         said = subprocess.run(["addr2line", "-e", os.path.join(self.covered, "libwhole.so")], capture_output=True, text=True,
                               check=True, input="".join("%x\n" % (a - 1) for a in ordered)).stdout.splitlines()
         where = {}
         for address, line in zip(ordered, said):
             file, number = re.match(r"(.*?):(\d+|\?)", line).groups()
             name = os.path.relpath(os.path.normpath(file), ROOT)
-            if number.isdigit() and not name.startswith(".."):
+            if number.isdigit() and name.endswith(".c") and not name.startswith(".."):
                 where[address] = name, int(number)
         for test in found:
             test["lines"] = {}
-            for address in test.pop("seen"):
-                if address in where:
-                    test["lines"].setdefault(where[address][0], []).append(where[address][1])
-            test["lines"] = {name: sorted(set(lines)) for name, lines in test["lines"].items() if name.endswith(".c")}
-        with open(path, "w") as out:
-            json.dump(found, out)
+            for name, number in {where[address] for address in test.pop("seen") if address in where}:
+                test["lines"].setdefault(name, set()).add(number)
         return found
 
 
@@ -263,7 +312,7 @@ def in_order(tests, name, line):
     first, last = body_of(name, line)
     found = []
     for test in tests:
-        reached = test["lines"].get(name, [])
+        reached = test["lines"].get(name, ())
         if name == "cli/main.c" and test["kind"] != "unit" or any(first <= x <= last for x in reached):
             found.append((test, line in reached))
     return sorted(found, key=lambda x: (not x[1], x[0]["seconds"]))
@@ -359,7 +408,7 @@ def attempt(build, tests, mutant, enough=1):
             if kind != "unit" and not linked:
                 linked = build.link_program(program, [main] + ([] if main == made else [made]))
             if kind == "unit":
-                words = [os.path.join(build.folder, test["words"][0])]
+                words = [os.path.join(build.folder, test["program"])]
                 more = {"env": {**os.environ, "LD_PRELOAD": build.choose + ":" + library, "CASE": test["case"]}}
             elif kind == "cli":
                 words, more = ["bash", os.path.join(ROOT, test["run"]), program], {}
@@ -488,7 +537,7 @@ def write_results(folder, results):
 
 
 def try_new(build, args):
-    tests = [t for kind in LONGEST for t in build.tests(kind)]
+    tests = [t for kind in args.kinds.split(",") for t in build.tests(kind)]
     results = read_results(args.folder)
     done = {name_of(r): r["state"] for r in results}
     have = collections.Counter(r["file"] for r in results if r["state"] == "killed") + check_plants.counts()
@@ -521,7 +570,7 @@ def try_new(build, args):
 def try_again(build, args):
     """Survivors without a word, by more tests."""
     results = read_results(args.folder)
-    tests = [t for kind in LONGEST for t in build.tests(kind)]
+    tests = [t for kind in args.kinds.split(",") for t in build.tests(kind)]
     for k, r in enumerate(results):
         mutant = find(r) if r["state"] == "survived" and args.only in r["file"] and name_of(r) not in judged() else None
         if not mutant:
@@ -548,7 +597,7 @@ cd "$0"
 exec "$@"
 """
     words = [x for x in sys.argv[1:] if x != "--alone"]
-    os.execvp("unshare", ["unshare", "-m", "-p", "-f", "--mount-proc", "sh", "-c", script, ROOT, sys.executable,
+    os.execvp("unshare", ["unshare", "-m", "-p", "-f", "--kill-child", "--mount-proc", "sh", "-c", script, ROOT, sys.executable,
                           os.path.join(HERE, "mutate.py"), *words])
 
 
@@ -565,6 +614,7 @@ def main():
     parse.add_argument("--folder", default=os.path.join(ROOT, "build-mutation"))
     parse.add_argument("--report", action="store_true", help="only the table of what was done so far")
     parse.add_argument("--only", default="")
+    parse.add_argument("--kinds", default=",".join(LONGEST), help="of tests")
     parse.add_argument("--strict", action="store_true")
     parse.add_argument("--planted", action="store_true")
     parse.add_argument("--keep", action="store_true")
