@@ -219,27 +219,33 @@ class Build:
                               lambda: run([path], LONGEST["unit"], env={**env, "CASE": more["case"]}))
                 codes[code] += 1
 
-    def map_cli(self, hits):
+    def recorded(self, hits):
+        """The program as a script that records: some tests clear the environment."""
         wrapper = os.path.join(self.covered, "stair")
         with open(wrapper, "w") as out:
             out.write('#!/bin/sh\nLD_LIBRARY_PATH=%s COVER=%s exec %s "$@"\n' % (self.covered, hits, self.program))
         os.chmod(wrapper, 0o755)
+        return wrapper
+
+    def map_cli(self, hits):
+        wrapper = self.recorded(hits)
         for name in CLI:
             path = os.path.join(ROOT, "tests", "cli", "test_%s.sh" % name)
             yield os.path.relpath(path, ROOT), {"of": digest(path)}, lambda: run(["bash", path, wrapper], LONGEST["cli"])
 
     def map_numbers(self, hits):
         os.makedirs(os.path.join(self.folder, "kept"), exist_ok=True)
+        wrapper = self.recorded(hits)
         for line in open(os.path.join(ROOT, "tests", "numbers", "commands.txt")):
             line = line.strip()
             if not line or line.startswith("#"):
                 continue
             kept = os.path.join(self.folder, "kept", hashlib.sha256(line.encode()).hexdigest()[:16] + ".json")
-            words = [sys.executable, __file__, "--record", self.program, line, kept]
+            words = [sys.executable, __file__, "--record"]
 
             def both():
-                code, seconds = run(words, LONGEST["numbers"], env={**os.environ, "LD_LIBRARY_PATH": self.covered, "COVER": hits})
-                return (run(words, LONGEST["numbers"])[0] if code == 0 else code), seconds
+                code, seconds = run([*words, wrapper, line, kept], LONGEST["numbers"])
+                return (run([*words, self.program, line, kept], LONGEST["numbers"])[0] if code == 0 else code), seconds
             yield line, {"of": "", "kept": kept}, both
 
     def map(self, kind, path, known):
