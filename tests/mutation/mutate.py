@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Random small mistakes in the sources, and the share of them that the tests notice.
 
-    mutate.py [--count 300] [--seed 1] [--folder build-mutation] [--report] [--only TEXT] [--again]
+    mutate.py [--count 300] [--seed 1] [--folder build-mutation] [--only TEXT] [--few] [--again] [--alone]
+    mutate.py --report      the table of what was done so far, and the survivors
     mutate.py --planted     those of planted.jsonl, each by the test that is named there
     mutate.py --keep        adds to planted.jsonl what was killed, up to two of a file
 
@@ -9,37 +10,44 @@ A mutant is one change of one token: a comparison, an operator, a sign, a consta
 are text, sizes of memory and of arrays (sanitizers see those), numbers that were tuned (they change effort, not
 results), and changes after which the compiler makes the same object.
 
-All sources are compiled once, by gcc -O1 for one instruction set, into a shared library that tests are linked with.
-Functions that a test binds to (LD_DEBUG) say which files it covers.  A mutant is one object that is loaded before
-the library, so nothing is linked again.  First stage: unit tests that bind to its file, shortest first.  Second
-stage, for what is left: tests of the command line, and the digits of tests/numbers as the library without a mutant
-gives them.  A test that takes five times its processor time has noticed, too.
+All sources are compiled once, by gcc -O1 for one instruction set, into a shared library that tests are linked with,
+and once more with a record of the lines that run (cover.c).  Every case of a unit test, every command of
+tests/numbers and every script of tests/cli is run once on that, which says what it takes and which lines it reaches.
+A mutant is one object that is loaded before the library, so nothing is linked again.  Tests that reach its line come
+first, then those that reach its function, the shortest first.  Kept digits are those of the library without a
+mutant.  A test that takes five times its processor time has noticed, too.
 
-Files take turns, so that each has its share.  Results are appended to FOLDER/results.jsonl; a second call goes on.  judged.json beside this file has a word on
-every survivor that was looked at.  The aim is 95 %, equivalent ones not counted; with --strict less is exit status 1.
+Files take turns, so that each has its share; --few leaves out those that have two mistakes planted.  --alone: what a
+mutant does to files and processes stays in a space of its own (unshare, root).  Results are appended to
+FOLDER/results.jsonl; a second call goes on.  judged.json beside this file has a word on every survivor that was
+looked at.  The aim is 95 %, equivalent ones not counted; with --strict less is exit status 1.
 """
 import argparse
+import collections
 import glob
 import hashlib
 import json
+import math
 import os
 import random
 import re
 import resource
-import shlex
+import signal
 import subprocess
 import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-sys.path.insert(0, os.path.join(ROOT, "tests", "numbers"))
+sys.path[:0] = [os.path.join(ROOT, "tests", "numbers"), os.path.join(ROOT, "tests", "house")]
 import check  # noqa: E402
+import check_plants  # noqa: E402
 
-LONGEST = {"unit": 4, "cli": 25, "numbers": 2}  # processor seconds of a test that is used
-MOST = {"unit": 15, "cli": 40, "numbers": 10}   # of all tests of one mutant and stage
+LONGEST = {"unit": 2, "numbers": 2, "cli": 25}  # processor seconds of a test that is used, where lines are recorded
+MOST = {"unit": 4, "cli": 8, "numbers": 4}      # of all tests of one mutant; those that reach its line count alone
 # Those that wait for signals and clocks, or compute for a minute, are not used.
-CLI = "channel method train_tokenize bad_input output completion expr amp train hostile report checkpoint".split()
+CLI = "channel method train_tokenize bad_input output completion amp_files report csv merge usage expr hostile amp train".split()
+CARD = "src/cuda/backend.c", "src/cuda/means_seam.c", "src/cuda/one_row_seam.c"  # nothing without a card runs them
 WANTED = 0.95
 
 SWAPS = {"<": ["<=", ">"], "<=": ["<", ">="], ">": [">=", "<"], ">=": [">", "<="], "==": ["!="], "!=": ["=="],
@@ -60,46 +68,97 @@ def run(words, limit=None, **more):
     def narrow():
         os.setsid()
         if limit:
-            resource.setrlimit(resource.RLIMIT_CPU, (int(limit) + 1, int(limit) + 2))
+            resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(limit), math.ceil(limit) + 1))
+            resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 28, 1 << 28))
+            resource.setrlimit(resource.RLIMIT_DATA, (1 << 32, 1 << 32))
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     more.setdefault("stdout", subprocess.DEVNULL)
     more.setdefault("stderr", subprocess.DEVNULL)
-    try:
-        code = subprocess.run(words, stdin=subprocess.DEVNULL, preexec_fn=narrow, cwd=ROOT,
-                              timeout=60 * limit + 60 if limit else None, check=False, **more).returncode
-    except subprocess.TimeoutExpired:
-        code = "timeout"
+    child = subprocess.Popen(words, stdin=subprocess.DEVNULL, preexec_fn=narrow, cwd=ROOT, **more)
+    code, idle, used = None, 0, 0
+    while code is None:
+        try:
+            code = child.wait(2 if limit else None)
+        except subprocess.TimeoutExpired:
+            ready, now = working(child.pid)
+            idle, used = (0 if ready or now != used else idle + 1), now
+            if idle == 15:
+                code = "waits for ever"
+    if limit:
+        try:
+            os.killpg(child.pid, signal.SIGKILL)  # and what it left running
+        except ProcessLookupError:
+            pass
+        child.wait()
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return code, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
+def working(group):
+    """Whether a process of a group wants a processor, however busy the machine is, and the ticks all have used."""
+    ready, used = False, 0
+    for path in glob.glob("/proc/[0-9]*/stat"):
+        try:
+            words = open(path).read().rsplit(")", 1)[1].split()
+        except OSError:
+            continue
+        if int(words[2]) == group:
+            ready = ready or words[0] in "RD"
+            used += int(words[11]) + int(words[12])
+    return ready, used
+
+
+def digest(path):
+    with open(path, "rb") as file:
+        return hashlib.sha256(file.read()).hexdigest()[:16]
+
+
 class Build:
-    """The library without a mutant, the tests, and which files they cover."""
+    """The library without a mutant, the tests, and which lines they reach."""
 
     def __init__(self, folder):
         self.folder = os.path.abspath(folder)
         os.makedirs(self.folder, exist_ok=True)
         self.sources = sorted(glob.glob(os.path.join(ROOT, "src", "**", "*.c"), recursive=True))
+        self.sources = [path for path in self.sources if os.path.relpath(path, ROOT) not in CARD]
         for room in "cli", "figures", "bench":
             self.sources += sorted(glob.glob(os.path.join(ROOT, room, "*.c")))
+        self.sources.append(os.path.join(ROOT, "tests", "card_on_host.c"))
         ask = lambda what: subprocess.run(["pkg-config", what, "jansson", "libzip", "libutf8proc"], check=True,
                                           capture_output=True, text=True).stdout.split()
         self.flags = ["-O1", "-fPIC", "-fsemantic-interposition", "-std=c17", "-D_XOPEN_SOURCE=700", "-w",
                       "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast", *ask("--cflags")]
         self.flags += ["-I" + os.path.join(ROOT, room) for room in ("include", "src", "cli", "bench", "figures", "tests")]
         self.libraries = [*ask("--libs"), "-lsleef", "-lm", "-lpthread"]
-        self.library = os.path.join(self.folder, "libwhole.so")
+        self.covered = os.path.join(self.folder, "covered")
+        self.choose = os.path.join(self.folder, "choose.so")
         self.program = os.path.join(self.folder, "stair")
 
-    def object_of(self, source):
-        return os.path.join(self.folder, "objects", os.path.relpath(source, ROOT).replace("/", "+") + ".o")
+    def object_of(self, source, where="objects"):
+        return os.path.join(self.folder, where, os.path.relpath(source, ROOT).replace("/", "+") + ".o")
 
-    def compile(self, source, out, text_of=None):
+    def compile(self, source, out, text_of=None, more=()):
         """text_of: the path whose folder quotes are looked up in"""
-        flags = list(self.flags) + ["-I" + os.path.dirname(text_of or source)]
+        flags = list(self.flags) + ["-I" + os.path.dirname(text_of or source), *more]
         if (text_of or source).endswith("_hot.c"):
             flags.append("-DSTAIR_ISA=v2")
         return run(["gcc", *flags, "-c", source, "-o", out])[0] == 0
+
+    def make_library(self, where, out, more, extra):
+        os.makedirs(os.path.join(self.folder, where), exist_ok=True)
+        headers = max(os.path.getmtime(path) for path in glob.glob(ROOT + "/[a-z]*/**/*.h", recursive=True)
+                      if not path.startswith(self.folder))
+        objects = list(extra)
+        for source in self.sources:
+            made = self.object_of(source, where)
+            if not os.path.exists(made) or os.path.getmtime(made) <= max(os.path.getmtime(source), headers):
+                if not self.compile(source, made, more=more):
+                    raise SystemExit("does not compile: " + source)
+            if os.path.relpath(source, ROOT) != "cli/main.c":
+                objects.append(made)
+        if run(["gcc", "-shared", "-Wl,-z,lazy", "-o", out, *objects, *self.libraries])[0]:
+            raise SystemExit("no library")
+        return headers
 
     def make(self):
         os.makedirs(os.path.join(self.folder, "objects"), exist_ok=True)
@@ -109,104 +168,160 @@ class Build:
             raise SystemExit("page_assets.c could not be made")
         self.sources.append(assets)
         stamp = hashlib.sha256()
-        for path in sorted(self.sources + glob.glob(ROOT + "/**/*.h", recursive=True) + glob.glob(ROOT + "/tests/unit/*.c")):
+        for path in sorted(self.sources + glob.glob(ROOT + "/[a-z]*/**/*.h", recursive=True)):
             stamp.update(open(path, "rb").read())
         self.stamp = stamp.hexdigest()
         mark = os.path.join(self.folder, "stamp")
         if os.path.exists(mark) and open(mark).read() == self.stamp:
-            return
-        objects = []
-        headers = max(os.path.getmtime(path) for path in glob.glob(ROOT + "/[a-z]*/**/*.h", recursive=True))
-        for source in self.sources:
-            made = self.object_of(source)
-            if os.path.exists(made) and os.path.getmtime(made) > max(os.path.getmtime(source), headers):
-                objects += [made] if os.path.relpath(source, ROOT) != "cli/main.c" else []
-                continue
-            if not self.compile(source, made):
-                raise SystemExit("does not compile: " + source)
-            if os.path.relpath(source, ROOT) != "cli/main.c":
-                objects.append(self.object_of(source))
-        if run(["gcc", "-shared", "-Wl,-z,lazy", "-o", self.library, *objects, *self.libraries])[0]:
-            raise SystemExit("no library")
+            return self.make_tests(0)
+        headers = self.make_library("objects", os.path.join(self.folder, "libwhole.so"), [], [])
+        os.makedirs(self.covered, exist_ok=True)
+        record = os.path.join(self.covered, "record.o")
+        self.compile(os.path.join(HERE, "cover.c"), record)
+        self.make_library("covered", os.path.join(self.covered, "libwhole.so"), ["-g1", "-fsanitize-coverage=trace-pc"], [record])
+        run(["gcc", "-shared", "-fPIC", "-w", os.path.join(HERE, "choose.c"), "-o", self.choose, "-ldl"])
         self.link_program(self.program, [self.object_of(os.path.join(ROOT, "cli", "main.c"))])
+        self.make_tests(headers)
+        for path in glob.glob(os.path.join(self.folder, "tests-*.jsonl")):
+            os.remove(path)
+        with open(mark, "w") as out:
+            out.write(self.stamp)
+
+    def make_tests(self, headers):
         for source in sorted(glob.glob(os.path.join(ROOT, "tests", "unit", "test_*.c"))):
             name = os.path.basename(source)[:-2]
             made = os.path.join(self.folder, name)
             if name == "test_lanes" or os.path.exists(made) and os.path.getmtime(made) > max(os.path.getmtime(source), headers):
                 continue
-            run(["gcc", *self.flags, source, "-o", made, "-Wl,-z,lazy", "-L" + self.folder, "-lwhole",
-                 "-Wl,-rpath," + self.folder, "-lcmocka", *self.libraries])
-        for path in glob.glob(os.path.join(self.folder, "tests-*.json")):
-            os.remove(path)
-        with open(mark, "w") as out:
-            out.write(self.stamp)
+            if run(["gcc", *self.flags, source, "-o", made, "-Wl,-z,lazy", "-L" + self.folder, "-lwhole",
+                    "-Wl,-rpath," + self.folder, "-lcmocka", *self.libraries])[0]:
+                print("not used: %s does not link" % name)
 
     def link_program(self, out, objects):
         return run(["gcc", "-rdynamic", "-Wl,-z,lazy", "-o", out, *objects, "-L" + self.folder, "-lwhole",
                     "-Wl,-rpath," + self.folder, *self.libraries])[0] == 0
 
-    def bound(self, prefix):
-        """Files whose functions were bound to, by what LD_DEBUG wrote."""
-        names = set()
-        for path in glob.glob(prefix + ".*"):
-            with open(path, errors="replace") as file:
-                names.update(re.findall(r"symbol `(\w+)'", file.read()))
-            os.remove(path)
-        return sorted({self.where[name] for name in names if name in self.where})
-
-    def read_symbols(self):
-        self.where = {}
-        for source in self.sources:
-            listed = subprocess.run(["nm", "--defined-only", "-g", self.object_of(source)], capture_output=True, text=True,
-                                    check=True).stdout
-            for line in listed.splitlines():
-                self.where[line.split()[-1]] = os.path.relpath(source, ROOT)
-
-    def map_unit(self, prefix, wrapper):
-        trace = {**os.environ, "LD_DEBUG": "bindings", "LD_DEBUG_OUTPUT": prefix}
-        costs = {}  # of earlier runs of ./test, where there are any
-        for path in glob.glob(os.path.join(ROOT, "build", "Testing", "Temporary", "CTestCostData.txt")):
-            costs = {line.split()[0]: float(line.split()[2]) for line in open(path) if len(line.split()) == 3}
+    def map_unit(self, hits):
         for path in sorted(glob.glob(os.path.join(self.folder, "test_*"))):
-            if costs.get(os.path.basename(path), 0) <= LONGEST["unit"]:
-                yield os.path.basename(path), run([path], LONGEST["unit"], env=trace), {}
+            name = os.path.basename(path)
+            of = digest(os.path.join(ROOT, "tests", "unit", name + ".c"))
+            env = {**os.environ, "LD_PRELOAD": self.choose, "LD_LIBRARY_PATH": self.covered, "COVER": hits}
+            listed = subprocess.run([path], cwd=ROOT, capture_output=True, text=True, check=False,
+                                    env={**env, "CASE": "list"}).stdout
+            codes = collections.Counter()
+            for k, case in enumerate(re.findall(r"^case (.*)$", listed, re.M) + [None]):
+                if case is None and not codes[1]:  # all of them, where one needs another
+                    break
+                if codes[-signal.SIGXCPU] > 5:  # the others are long, too
+                    break
+                more = {"program": name, "case": str(k) if case else "all", "of": of}
+                code = yield (name + (" " + case if case else ""), more,
+                              lambda: run([path], LONGEST["unit"], env={**env, "CASE": more["case"]}))
+                codes[code] += 1
 
-    def map_cli(self, prefix, wrapper):
+    def recorded(self, hits):
+        """The program as a script that records: some tests clear the environment."""
+        wrapper = os.path.join(self.covered, "stair")
+        with open(wrapper, "w") as out:
+            out.write('#!/bin/sh\nLD_LIBRARY_PATH=%s COVER=%s exec %s "$@"\n' % (self.covered, hits, self.program))
+        os.chmod(wrapper, 0o755)
+        return wrapper
+
+    def map_cli(self, hits):
+        wrapper = self.recorded(hits)
         for name in CLI:
-            yield "tests/cli/test_%s.sh" % name, run(["bash", os.path.join(ROOT, "tests/cli/test_%s.sh" % name), wrapper]), {}
+            path = os.path.join(ROOT, "tests", "cli", "test_%s.sh" % name)
+            yield os.path.relpath(path, ROOT), {"of": digest(path)}, lambda: run(["bash", path, wrapper], LONGEST["cli"])
 
-    def map_numbers(self, prefix, wrapper):
+    def map_numbers(self, hits):
+        os.makedirs(os.path.join(self.folder, "kept"), exist_ok=True)
+        wrapper = self.recorded(hits)
         for line in open(os.path.join(ROOT, "tests", "numbers", "commands.txt")):
             line = line.strip()
-            if line and not line.startswith(("#", "figure")):
-                before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-                with tempfile.TemporaryDirectory() as place:
-                    kept, _ = check.run(wrapper, line, place)
-                seconds = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
-                yield line, (0 if kept["exit"] in (0, 1, 2, 3) else kept["exit"], seconds), {"kept": kept}
+            if not line or line.startswith("#"):
+                continue
+            kept = os.path.join(self.folder, "kept", hashlib.sha256(line.encode()).hexdigest()[:16] + ".json")
+            words = [sys.executable, __file__, "--record"]
+
+            def both():
+                code, seconds = run([*words, wrapper, line, kept], LONGEST["numbers"])
+                return (run([*words, self.program, line, kept], LONGEST["numbers"])[0] if code == 0 else code), seconds
+            yield line, {"of": "", "kept": kept}, both
+
+    def map(self, kind, path, known):
+        """Runs the tests of a kind that are not known yet, and writes down what each reaches."""
+        hits = os.path.join(self.folder, "hits")
+        steps, answer = getattr(self, "map_" + kind)(hits), None
+        while True:
+            try:
+                name, more, call = steps.send(answer)
+            except StopIteration:
+                return
+            test = known.get((name, more["of"]))
+            if not test:
+                code, seconds = call()
+                test = {"kind": kind, "run": name, "seconds": seconds, "code": code, "seen": [], **more}
+                if os.path.exists(hits):
+                    with open(hits, "rb") as file:
+                        test["seen"] = [m.start() for m in re.finditer(b"\1", file.read())]
+                    os.remove(hits)
+                if code != 0 or seconds > LONGEST[kind]:
+                    print("not used: %s, exit %s after %.1f s" % (name, code, seconds), flush=True)
+                    test["seen"] = []
+                with open(path, "a") as out:
+                    out.write(json.dumps(test) + "\n")
+            known[name, more["of"], "now"] = test
+            answer = test["code"]
 
     def tests(self, kind):
-        """Tests of one kind, and the files each covers: found once."""
-        path = os.path.join(self.folder, "tests-%s.json" % kind)
+        """Tests of one kind, and the lines each reaches: found once."""
+        path = os.path.join(self.folder, "tests-%s.jsonl" % kind)
+        known = {}
         if os.path.exists(path):
-            with open(path) as file:
-                return json.load(file)
-        self.read_symbols()
-        prefix, wrapper = os.path.join(self.folder, "bindings"), os.path.join(self.folder, "traced")
-        with open(wrapper, "w") as out:
-            out.write('#!/bin/sh\nulimit -t %d\nLD_DEBUG=bindings LD_DEBUG_OUTPUT=%s exec %s "$@"\n'
-                      % (LONGEST[kind] + 1, prefix, self.program))
-        os.chmod(wrapper, 0o755)
-        found = []
-        for name, (code, seconds), more in getattr(self, "map_" + kind)(prefix, wrapper):
-            files = self.bound(prefix)
-            if code == 0:
-                found.append({"kind": kind, "run": name, "seconds": seconds, "files": files, **more})
-            else:
-                print("not used: %s, exit %s after %.1f s" % (name, code, seconds), flush=True)
-        with open(path, "w") as out:
-            json.dump(found, out)
+            for line in open(path):
+                test = json.loads(line)
+                known[test["run"], test["of"]] = test
+        self.map(kind, path, known)
+        found = [test for key, test in known.items() if len(key) == 3 and test["seen"]]
+        ordered = sorted({address for test in found for address in test["seen"]})
+        said = subprocess.run(["addr2line", "-e", os.path.join(self.covered, "libwhole.so")], capture_output=True, text=True,
+                              check=True, input="".join("%x\n" % (a - 1) for a in ordered)).stdout.splitlines()
+        where = {}
+        for address, line in zip(ordered, said):
+            file, number = re.match(r"(.*?):(\d+|\?)", line).groups()
+            name = os.path.relpath(os.path.normpath(file), ROOT)
+            if number.isdigit() and name.endswith(".c") and not name.startswith(".."):
+                where[address] = name, int(number)
+        for test in found:
+            test["lines"] = {}
+            for name, number in {where[address] for address in test.pop("seen") if address in where}:
+                test["lines"].setdefault(name, set()).add(number)
         return found
+
+
+def body_of(name, line):
+    """First and last line of the function around a line, or of the file."""
+    lines = open(os.path.join(ROOT, name)).read().split("\n")
+    first = line
+    while first > 0 and not lines[first - 1].startswith(("{", "}")):
+        first -= 1
+    if first == 0 or lines[first - 1].startswith("}"):
+        return 1, len(lines)
+    last = line
+    while last < len(lines) and not lines[last - 1].startswith("}"):
+        last += 1
+    return first, last
+
+
+def in_order(tests, name, line):
+    """(test, whether it reaches the line): those that do first, the shortest first."""
+    first, last = body_of(name, line)
+    found = []
+    for test in tests:
+        reached = test["lines"].get(name, ())
+        if name == "cli/main.c" and test["kind"] != "unit" or any(first <= x <= last for x in reached):
+            found.append((test, line in reached))
+    return sorted(found, key=lambda x: (not x[1], x[0]["seconds"]))
 
 
 def places(path):
@@ -271,8 +386,8 @@ def draw(build, seed, only):
         lists = [x for x in lists if x]
 
 
-def attempt(build, tests, mutant):
-    """{"state": killed | survived | same | none, "by": test}"""
+def attempt(build, tests, mutant, enough=1):
+    """{"state": killed | survived | same | none, "by": test}; tests are (test, reaches the line)."""
     name, at, old, new, _ = mutant
     source = os.path.join(ROOT, name)
     text = open(source).read()
@@ -287,33 +402,42 @@ def attempt(build, tests, mutant):
             return {"state": "same"}
         library, program = os.path.join(place, "mutant.so"), os.path.join(place, "stair")
         main = made if name == "cli/main.c" else build.object_of(os.path.join(ROOT, "cli", "main.c"))
-        spent, linked = {"unit": 0, "cli": 0, "numbers": 0}, False
+        spent, linked, ran = {"unit": 0, "cli": 0, "numbers": 0}, False, 0
         if run(["gcc", "-shared", "-Wl,-z,lazy", "-o", library, made])[0]:
             return {"state": "none"}
-        for test in sorted((t for t in tests if name in t["files"]), key=lambda t: t["seconds"]):
+        for test, exact in tests:
             kind, limit = test["kind"], 5 * test["seconds"] + 3
-            spent[kind] += test["seconds"]
-            if spent[kind] > MOST[kind]:
+            if spent[kind] + test["seconds"] > MOST[kind] * enough * (1 if exact else 0.5) and spent[kind]:
                 continue
+            spent[kind] += test["seconds"]
+            ran += 1
             if kind != "unit" and not linked:
                 linked = build.link_program(program, [main] + ([] if main == made else [made]))
             if kind == "unit":
-                words, more = [os.path.join(build.folder, test["run"])], {"env": {**os.environ, "LD_PRELOAD": library}}
+                words = [os.path.join(build.folder, test["program"])]
+                more = {"env": {**os.environ, "LD_PRELOAD": build.choose + ":" + library, "CASE": test["case"]}}
             elif kind == "cli":
                 words, more = ["bash", os.path.join(ROOT, test["run"]), program], {}
             else:
-                words, more = [sys.executable, __file__, "--number", program, test["run"]], {}
-            if run(words, limit, **more)[0] != 0 and (kind == "unit" or run(words, limit, **more)[0] != 0):
+                words, more = [sys.executable, __file__, "--number", program, test["run"], test["kept"]], {}
+            if run(words, limit, **more)[0] != 0 and (kind != "cli" or run(words, limit, **more)[0] != 0):
                 return {"state": "killed", "by": test["run"], "stage": kind}
-    return {"state": "survived"}
+    return {"state": "survived", "ran": ran}
 
 
-def one_number(folder, program, line):
+def record_number(program, line, out):
     """For a process of its own, whose time is limited."""
-    kept = next(t["kept"] for t in json.load(open(os.path.join(folder, "tests-numbers.json"))) if t["run"] == line)
+    with tempfile.TemporaryDirectory() as place:
+        kept, _ = check.run(program, line, place)
+    with open(out, "w") as file:
+        json.dump(kept, file)
+    return 0 if kept["exit"] in (0, 1, 2, 3) else 1
+
+
+def one_number(program, line, kept):
     with tempfile.TemporaryDirectory() as place:
         found, _ = check.run(program, line, place)
-    return 0 if json.loads(json.dumps(found)) == kept else 1
+    return 0 if json.loads(json.dumps(found)) == json.load(open(kept)) else 1
 
 
 def read_results(folder):
@@ -364,11 +488,11 @@ def planted(build, only):
         if only not in k["file"]:
             continue
         tried += 1
-        wanted = [t for t in tests if t["run"] == k["test"]]
+        wanted = [(t, True) for t in tests if t["run"] == k["test"] or t["run"].startswith(k["test"] + " ")]
         found = find(k)
         said = "the line is gone" if not found else "no such test, or it takes too long: " + k["test"]
         if found and wanted:
-            said = attempt(build, [dict(wanted[0], files=[k["file"]])], found)["state"]
+            said = attempt(build, wanted, found, 100)["state"]
         if said != "killed":
             bad += 1
             print("FAILED: %s: %s: '%s' -> '%s': %s" % (k["file"], k["text"], k["old"], k["new"], said), flush=True)
@@ -418,21 +542,29 @@ def write_results(folder, results):
     os.rename(path + ".new", path)
 
 
-def first_stage(build, args):
-    tests = build.tests("unit")
-    done = {name_of(r): r["state"] for r in read_results(args.folder)}
-    count = sum(state in ("killed", "survived") for state in done.values())
+def try_new(build, args):
+    tests = [t for kind in args.kinds.split(",") for t in build.tests(kind)]
+    results = read_results(args.folder)
+    done = {name_of(r): r["state"] for r in results}
+    have = collections.Counter(r["file"] for r in results if r["state"] == "killed") + check_plants.counts()
+    tried = collections.Counter(r["file"] for r in results if r["state"] in ("killed", "survived"))
+    count = sum(tried.values())
     for of_file in draw(build, args.seed, args.only):
         while of_file and count < args.count:
             mutant = of_file.pop()
             name, _, old, new, line = mutant
+            if args.few and (have[name] > 1 or tried[name] > 4):
+                of_file.clear()
+                break
             result = {"file": name, "line": line, "old": old, "new": new, "text": line_of(name, line)}
             if name_of(result) in done:  # its turn was taken in an earlier call, unless nothing came of it
                 if done[name_of(result)] in ("killed", "survived"):
                     break
                 continue
-            result.update(attempt(build, tests, mutant))
+            result.update(attempt(build, in_order(tests, name, line), mutant))
             done[name_of(result)] = result["state"]
+            have[name] += result["state"] == "killed"
+            tried[name] += result["state"] in ("killed", "survived")
             count += result["state"] in ("killed", "survived")
             with open(os.path.join(args.folder, "results.jsonl"), "a") as out:
                 out.write(json.dumps(result) + "\n")
@@ -441,46 +573,72 @@ def first_stage(build, args):
                 break
 
 
-def second_stage(build, args):
-    """Survivors of the first, once."""
+def try_again(build, args):
+    """Survivors without a word, by more tests."""
     results = read_results(args.folder)
+    tests = [t for kind in args.kinds.split(",") for t in build.tests(kind)]
     for k, r in enumerate(results):
-        if r["state"] != "survived" or (r.get("second") and not args.again):
-            continue
-        mutant = find(r)
+        mutant = find(r) if r["state"] == "survived" and args.only in r["file"] and name_of(r) not in judged() else None
         if not mutant:
             continue
-        tests = build.tests("cli") + build.tests("numbers") + (build.tests("unit") if args.again else [])
-        results[k] = {**r, "second": True, **attempt(build, tests, mutant)}
+        results[k] = {**r, **attempt(build, in_order(tests, r["file"], mutant[4]), mutant, 3)}
         write_results(args.folder, results)
         print("%-8s %s  by %s" % (results[k]["state"], name_of(r), results[k].get("by", "nobody")), flush=True)
 
 
+def alone():
+    """The same call where only the folder of mutants and a fresh /tmp can be written, and no other process is seen."""
+    folder = os.path.join(ROOT, "build-mutation")
+    os.makedirs(folder, exist_ok=True)
+    script = """set -e
+mount --make-rprivate /
+mount --bind "$0" /mnt
+mount -o remount,bind,ro /
+mount -t tmpfs -o size=4g none /tmp
+mkdir -p "$0"
+mount --bind /mnt "$0"
+mount -o remount,bind,ro "$0"
+mount --bind /mnt/build-mutation "$0/build-mutation"
+cd "$0"
+exec "$@"
+"""
+    words = [x for x in sys.argv[1:] if x != "--alone"]
+    os.execvp("unshare", ["unshare", "-m", "-p", "-f", "--kill-child", "--mount-proc", "sh", "-c", script, ROOT, sys.executable,
+                          os.path.join(HERE, "mutate.py"), *words])
+
+
 def main():
+    if "--alone" in sys.argv:
+        alone()
+    if sys.argv[1:2] == ["--record"]:
+        return record_number(*sys.argv[2:5])
     if sys.argv[1:2] == ["--number"]:
-        return one_number(os.environ["MUTATION_FOLDER"], sys.argv[2], sys.argv[3])
+        return one_number(*sys.argv[2:5])
     parse = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parse.add_argument("--count", type=int, default=300)
     parse.add_argument("--seed", type=int, default=1)
     parse.add_argument("--folder", default=os.path.join(ROOT, "build-mutation"))
     parse.add_argument("--report", action="store_true", help="only the table of what was done so far")
     parse.add_argument("--only", default="")
+    parse.add_argument("--kinds", default=",".join(LONGEST), help="of tests")
     parse.add_argument("--strict", action="store_true")
     parse.add_argument("--planted", action="store_true")
     parse.add_argument("--keep", action="store_true")
-    parse.add_argument("--again", action="store_true", help="survivors once more, by all tests: after one was added")
+    parse.add_argument("--again", action="store_true", help="survivors once more, by more tests: after one was added")
+    parse.add_argument("--few", action="store_true", help="only files with fewer than two mistakes planted")
     args = parse.parse_args()
     if args.report:
         return report(read_results(args.folder)) < WANTED and args.strict
     if args.keep:
         return keep(read_results(args.folder))
     build = Build(args.folder)
-    os.environ["MUTATION_FOLDER"] = build.folder
     build.make()
     if args.planted:
         return planted(build, args.only)
-    first_stage(build, args)
-    second_stage(build, args)
+    if args.again:
+        try_again(build, args)
+    else:
+        try_new(build, args)
     return report(read_results(args.folder)) < WANTED and args.strict
 
 

@@ -1,0 +1,488 @@
+/* What figures write, without computing one: numbers and back, curves, labels, scripts, pictures with text in
+ * them, means over runs; and every figure draws columns that its table has. */
+#include "fixture.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "figure.h"
+#include "stamp.h"
+#include "work.h"
+
+static char folder[] = "/tmp/stair-figures-XXXXXX";
+
+static const char *inside(const char *name)
+{
+    static char path[64];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return path;
+}
+
+/* What a function wrote, to be freed. */
+typedef struct {
+    FILE *file;
+    char *text;
+    size_t size;
+} spool;
+
+static spool open_spool(void)
+{
+    spool s = {.file = tmpfile()};
+    assert_non_null(s.file);
+    return s;
+}
+
+static void close_spool(spool *s)
+{
+    s->size = (size_t)ftell(s->file);
+    s->text = calloc(1, s->size + 1);
+    rewind(s->file);
+    assert_int_equal(fread(s->text, 1, s->size, s->file), s->size);
+    fclose(s->file);
+}
+
+static figure_table *table_of(const char *names, int rows)
+{
+    figure_table *t;
+    assert_int_equal(figure_table_create(context, names, &t), STAIR_OK);
+    for (int row = 0; row < rows; row++) {
+        double values[32];
+        assert_true(t->columns <= 32);
+        for (int k = 0; k < t->columns; k++) values[k] = row + k / 3.0;
+        assert_int_equal(figure_table_add(context, t, row % 2 ? "odd" : "even", values), STAIR_OK);
+    }
+    return t;
+}
+
+static void numbers_come_back(void **state)
+{
+    (void)state;
+    figure_table *t = table_of(" alpha  Q11 Q11_error ", 130), *back;
+    const double last[] = {0.1, INFINITY, 1.23456789e-5};
+    assert_int_equal(t->columns, 3);
+    assert_int_equal(figure_table_add(context, t, "even", last), STAIR_OK);
+    assert_int_equal(figure_table_mark(context, t, "weak", 1 / 3.0, 1e-3, "2 1"), STAIR_OK);
+    t->parts = 7;
+    const char *path = inside("table.csv");
+    assert_int_equal(figure_table_write(context, t, "one\ntwo\n", path, false), STAIR_OK);
+    assert_int_equal(figure_table_write(context, t, "one\ntwo\n", path, false), STAIR_BAD_INPUT);
+    assert_int_equal(figure_table_write(context, t, "one\ntwo\n", path, true), STAIR_OK);
+    assert_int_equal(figure_table_read(context, "one\ntwo\n", path, &back), STAIR_OK);
+    assert_non_null(back);
+    assert_int_equal(back->rows, 131);
+    assert_int_equal(back->parts, 7);
+    assert_int_equal(back->marks, 1);
+    assert_string_equal(back->mark[0].name, "weak");
+    assert_string_equal(back->mark[0].text, "2 1");
+    assert_true(back->mark[0].value == 1 / 3.0 && back->mark[0].error == 1e-3);
+    assert_false(back->one_series);
+    for (int row = 0; row < 130; row++) {
+        assert_string_equal(back->series[row], row % 2 ? "odd" : "even");
+        assert_true(figure_table_at(back, row, "alpha") == row);
+        assert_true(figure_table_at(back, row, "Q11") == row + 1 / 3.0); /* to the last digit */
+        assert_close(figure_table_at(back, row, "Q11_error"), row + 2 / 3.0, 0.01 * (row + 1));
+    }
+    assert_true(figure_table_at(back, 130, "alpha") == 0.1 && isinf(figure_table_at(back, 130, "Q11")));
+    assert_true(isnan(figure_table_at(back, 0, "Q22")));
+    figure_table_destroy(&back);
+    const char *const others[] = {"one\n", "one\ntwx\n", "two\none\n", "one\ntwo\nthree\n"};
+    for (int k = 1; k < 4; k++) { /* of another request */
+        assert_int_equal(figure_table_read(context, others[k], path, &back), STAIR_OK);
+        assert_null(back);
+    }
+    figure_table_destroy(&t);
+}
+
+/* A line changed, cut off, added or lost is noticed. */
+static void damaged_numbers_are_refused(void **state)
+{
+    (void)state;
+    static const char *const files[] = {
+        "# h\n# parts 1 rows 2\nseries,x,y\na,1,2\n",          /* a row lost */
+        "# h\n# parts 1 rows 1\nseries,x,y\na,1,2\nb,3,4\n",   /* one too many */
+        "# h\n# parts 1 rows 1\nseries,x,y\na,1\n",            /* an item lost */
+        "# h\n# parts 1 rows 1\nseries,x,y\na,1,2,3\n",        /* one too many */
+        "# h\n# parts 1 rows 1\nseries,x,y\na,1,2x\n",         /* no number */
+        "# h\n# parts 1 rows 1\nseries,x,y\na,1,\n",           /* none at all */
+        "# h\n# mark,weak,1,x,\n# parts 1 rows 1\nx,y\n1,2\n", /* a mark without an error */
+        "# h\n# parts 1 rows 1\nx,,y\n1,2,3\n",                /* a column without a name */
+        "# h\n# parts 1 rows 0\n",                             /* no names of columns */
+    };
+    for (size_t k = 0; k < sizeof files / sizeof *files; k++) {
+        figure_table *t;
+        const char *path = inside("damaged.csv");
+        FILE *file = fopen(path, "w");
+        fputs(files[k], file);
+        fclose(file);
+        assert_int_equal(figure_table_read(context, "h\n", path, &t), STAIR_BAD_INPUT);
+        assert_null(t);
+    }
+    figure_table *t;
+    FILE *file = fopen(inside("sound.csv"), "w");
+    fputs("# h\n# parts 1 rows 1\n# mark,weak,2,0.5,3\nx,y\n1,2\n", file);
+    fclose(file);
+    assert_int_equal(figure_table_read(context, "h\n", inside("sound.csv"), &t), STAIR_OK);
+    assert_non_null(t);
+    assert_true(t->one_series && t->rows == 1 && t->marks == 1 && figure_table_at(t, 0, "y") == 2);
+    figure_table_destroy(&t);
+}
+
+static void labels_of_gnuplot(void **state)
+{
+    (void)state;
+    static const char *const pairs[][2] = {
+        {"step 1_2", "step 12"},
+        {"$\\alpha_{1} = 0.5$", "α_{1} = 0.5"},
+        {"$Q_{ab}$ of it", "{/:Italic Q}_{{/:Italic ab}} of it"},
+        {"$-1$ to 1-2", "−1 to 1-2"},
+        {"5\\% \\unknown", "5% unknown"},
+    };
+    char text[64], little[8];
+    for (size_t k = 0; k < sizeof pairs / sizeof *pairs; k++) {
+        figure_label_gnuplot(pairs[k][0], text, sizeof text);
+        assert_string_equal(text, pairs[k][1]);
+    }
+    figure_label_gnuplot("abcdefghijkl", little, sizeof little);
+    assert_string_equal(little, "abcdefg");
+}
+
+static void curves_leave_out_what_is_no_number(void **state)
+{
+    (void)state;
+    figure_table *t;
+    assert_int_equal(figure_table_create(context, "x y y_error z", &t), STAIR_OK);
+    const double rows[][4] = {
+        {1, 2, 0.5, 5}, {2, NAN, 1, 1}, {3, 4, INFINITY, 1}, {0, 8, 1, 2}, {5, 6, 7, 9}};
+    for (int k = 0; k < 5; k++)
+        assert_int_equal(figure_table_add(context, t, k == 4 ? "b" : "a", rows[k]), STAIR_OK);
+    figure_plot plot = {.table = t, .x = {NAN, NAN}, .y = {NAN, NAN}};
+    figure_plot_curve(&plot, FIGURE_POINTS, FIGURE_BLUE, "a", "x", "y", "y_error", "");
+    figure_plot_curve(&plot, FIGURE_BAND, FIGURE_BLUE, NULL, "x", "y", "y_error", "");
+    figure_plot_curve(&plot, FIGURE_AREA, FIGURE_BLUE, "b", "x", "z", "", "");
+    snprintf(plot.curve[2].other, FIGURE_NAME, "y");
+    static const char *const wanted[2][3] = {
+        {"1 2 1.5 2.5\n3 4 4 4\n0 8 7 9\n", "1 1.5 2.5\n3 4 4\n0 7 9\n5 -1 13\n", "5 6 9\n"},
+        {"1 2 1.5 2.5\n3 4 4 4\n", "1 1.5 2.5\n3 4 4\n5 0.6 13\n", "5 6 9\n"}};
+    for (int log = 0; log < 2; log++)
+        for (int k = 0; k < 3; k++) {
+            plot.log_x = plot.log_y = log;
+            spool s = open_spool();
+            figure_curve_write(&plot, k, s.file);
+            close_spool(&s);
+            assert_string_equal(s.text, wanted[log][k]);
+            free(s.text);
+        }
+    figure_table_destroy(&t);
+}
+
+/* More than there is room for: left out, and nothing beyond is written. */
+static void room_of_a_plot(void **state)
+{
+    (void)state;
+    figure_plot *plot = calloc(1, sizeof *plot);
+    for (int k = 0; k < 100; k++) {
+        figure_plot_curve(plot, FIGURE_LINE, k % FIGURE_COLOURS, NULL, "x", "y", "", "title");
+        figure_plot_range(plot, k, k + 1, FIGURE_SKY);
+        figure_plot_label(plot, k, 0.5, true, "text");
+    }
+    assert_int_equal(plot->curves, FIGURE_CURVES);
+    assert_int_equal(plot->ranges, 16);
+    assert_int_equal(plot->labels, 32);
+    assert_true(plot->range[15].from == 15 && plot->range[15].to == 16 && plot->label[31].x == 31);
+    assert_int_equal(plot->key_columns, 0);
+    free(plot);
+    for (int layer = 1; layer <= 6; layer++)
+        for (int other = layer + 1; other <= 6; other++)
+            assert_int_not_equal(figure_layer_colour(layer), figure_layer_colour(other));
+    assert_int_equal(figure_layer_colour(7), figure_layer_colour(1));
+}
+
+static bool says(const char *text, const char *part)
+{
+    if (!strstr(text, part)) print_error("no '%s'\n", part);
+    return strstr(text, part) != NULL;
+}
+
+static void scripts_say_what_the_plot_does(void **state)
+{
+    (void)state;
+    figure_table *t = table_of("x y y_error", 3);
+    figure_plot *plot = calloc(1, sizeof *plot);
+    *plot =
+        (figure_plot){.table = t, .x = {0, 4}, .y = {NAN, 9}, .x_step = 0.5, .log_y = true, .key_columns = 2};
+    snprintf(plot->x_label, FIGURE_TEXT, "$\\alpha$");
+    figure_plot_curve(plot, FIGURE_LINE, FIGURE_BLUE, NULL, "x", "y", "", "first");
+    figure_plot_curve(plot, FIGURE_DASHED, FIGURE_GREEN, NULL, "x", "y", "", "");
+    figure_plot_curve(plot, FIGURE_POINTS, FIGURE_ORANGE, NULL, "x", "y", "y_error", "third");
+    figure_plot_curve(plot, FIGURE_BAND, FIGURE_PURPLE, NULL, "x", "y", "y_error", "fourth");
+    plot->curve[2].shape = 7;
+    figure_plot_range(plot, -1, 2.5, FIGURE_SKY);
+    figure_plot_label(plot, 1.5, 0.25, true, "along");
+    figure_plot_label(plot, 2.5, 0.75, false, "beside");
+    spool s = open_spool();
+    figure_gnuplot_write(plot, &figure_measures[FIGURE_COLUMN], s.file);
+    close_spool(&s);
+    assert_true(says(s.text, "set xrange [0:4]") && says(s.text, "set yrange [*:9]"));
+    assert_true(says(s.text, "set logscale y") && !strstr(s.text, "set logscale x"));
+    assert_true(says(s.text, "set xtics 0.5") && says(s.text, "set xlabel \"α\""));
+    assert_true(says(s.text, "pdfcairo enhanced size 3.3in,2.5in") &&
+                says(s.text, "svg enhanced size 316,240"));
+    assert_true(says(s.text, "pngcairo enhanced size 990,750") && says(s.text, "set output 'plot.svg'"));
+    assert_true(says(s.text, "set object 1 rectangle from first -1, graph 0 to first 2.5, graph 1"));
+    assert_true(says(s.text, "set arrow from first 1.5, graph 0 to first 1.5, graph 1"));
+    assert_true(says(s.text, "at first 1.5, graph 0.25 center rotate") &&
+                says(s.text, "\"beside\" at first 2.5, graph 0.75 left"));
+    assert_true(
+        says(s.text,
+             "plot 'curve0.dat' using 1:2 with lines linewidth 1.2 linecolor rgb '#0072B2' title \"first\""));
+    assert_true(says(
+        s.text,
+        "'curve1.dat' using 1:2 with lines linewidth 1.2 dashtype (9,5) linecolor rgb '#009E73' notitle"));
+    assert_true(says(s.text, "pointtype 1 pointsize 0.45 linewidth 0.72") &&
+                says(s.text, "linewidth 0.72 linecolor rgb '#E69F00'"));
+    assert_true(says(s.text, "rgb '#B0CC79A7'"));
+    int drawn = 0;
+    for (const char *at = s.text; (at = strstr(at, "plot 'curve0.dat'")); at++) drawn++;
+    assert_int_equal(drawn, 3);
+    free(s.text);
+
+    s = open_spool();
+    figure_pgfplots_write(plot, &figure_measures[FIGURE_PAGE], "stair 1\ncommand\n", s.file);
+    close_spool(&s);
+    assert_memory_equal(s.text, "% stair 1\n% command\n% \\usepackage", 32);
+    assert_true(says(s.text, "width=6.5in, height=4.2in") && says(s.text, "xmin=0,\n  xmax=4,\n  ymax=9,"));
+    assert_true(!strstr(s.text, "ymin") && says(s.text, "ymode=log") && !strstr(s.text, "xmode=log"));
+    assert_true(says(s.text, "xtick distance=0.5") && says(s.text, "legend columns=2"));
+    assert_true(says(s.text, "\\fill[tint6] ({axis cs:0,0} |- {rel axis cs:0,0}) rectangle ({axis cs:2.5,0} "
+                             "|- {rel axis cs:0,1})"));
+    assert_true(says(s.text, "\\definecolor{colour1}{HTML}{0072B2}") &&
+                says(s.text, "\\definecolor{tint8}{HTML}{EFEFEF}"));
+    assert_true(says(s.text, "colour1, thick, no marks] table") &&
+                says(s.text, "colour3, thick, dashed, no marks, forget plot]"));
+    assert_true(says(s.text, "colour5, only marks, mark=+,") && says(s.text, "\\addlegendentry{third}"));
+    assert_true(
+        says(s.text, "fill=colour4") &&
+        says(s.text, "south, font=\\scriptsize, rotate=90] at ({axis cs:1.5,0} |- {rel axis cs:0,0.25})"));
+    /* an area goes forth along its lower edge and back along the upper one */
+    assert_true(says(s.text, "coordinates { (0,") && says(s.text, " (2,5)") && says(s.text, " } -- cycle;"));
+    free(s.text);
+    free(plot);
+    figure_table_destroy(&t);
+}
+
+static void text_in_pictures(void **state)
+{
+    (void)state;
+    /* CRC-32 of "tEXtTitle\0ab", by zlib */
+    static const char png[] = "\x89PNG\r\n\x1a\n0123456789abcdef012345678IDATxIEND1234",
+                      crc[] = ",\x9b\xe1\x1e";
+    static const char svg[] = "<?xml?>\n<svg width=\"1\">\n<title>Gnuplot</title>\n<desc>old</desc>\n<text "
+                              "font-family=\"CMU Serif\"/></svg>\n";
+    static const char pdf[] = "%PDF-1.5\n........................................................\n"
+                              "trailer\n<< /Size 7 /Root 3 0 R >>\nstartxref\n99\n%%EOF";
+    spool s = open_spool();
+    figure_picture_write("png", png, sizeof png - 1, "ab", "c\td", s.file);
+    close_spool(&s);
+    assert_memory_equal(s.text, png, 33);
+    assert_memory_equal(s.text + 33, "\0\0\0\x08tEXtTitle\0ab", 16);
+    assert_memory_equal(s.text + 49, crc, 4);
+    assert_memory_equal(s.text + 57, "tEXtDescription\0c?d", 19);
+    assert_memory_equal(s.text + s.size - (sizeof png - 1 - 33), png + 33, sizeof png - 1 - 33);
+    free(s.text);
+    s = open_spool();
+    figure_picture_write("svg", svg, sizeof svg - 1, "a<b", "c&d>\n\a", s.file);
+    close_spool(&s);
+    assert_true(says(s.text, "\n<title>a&lt;b</title>\n<desc>c&amp;d&gt;\n</desc>\n") &&
+                !strstr(s.text, "Gnuplot"));
+    assert_true(!strstr(s.text, "old") && says(s.text, "\"CMU Serif, ") && says(s.text, "serif\"/></svg>\n"));
+    assert_true(says(s.text, "<svg xml:space=\"preserve\" width=\"1\">"));
+    free(s.text);
+    char *exact = malloc(sizeof pdf - 1); /* sanitizers see a byte beyond */
+    memcpy(exact, pdf, sizeof pdf - 1);
+    s = open_spool();
+    figure_picture_write("pdf", exact, sizeof pdf - 1, "a(b", "c", s.file);
+    close_spool(&s);
+    assert_memory_equal(s.text, pdf, sizeof pdf - 1);
+    const char *object = strstr(s.text, "7 0 obj\n<< /Title (a\\(b)"), *table = strstr(s.text, "xref\n7 1\n");
+    assert_non_null(object);
+    assert_non_null(table);
+    long at = atol(table + 9), says_table = atol(strstr(table, "startxref\n") + 10);
+    assert_true(at == object - s.text && says_table == table - s.text);
+    assert_true(says(s.text, "/Size 8 /Root 3 0 R /Info 7 0 R /Prev 99 >>"));
+    free(s.text);
+    free(exact);
+    assert_true(figure_picture_is_whole("png", png, sizeof png - 1) &&
+                !figure_picture_is_whole("png", png, sizeof png - 2));
+    assert_true(figure_picture_is_whole("svg", svg, sizeof svg - 1) &&
+                !figure_picture_is_whole("svg", svg, sizeof svg - 5));
+    assert_true(figure_picture_is_whole("pdf", pdf, sizeof pdf - 1) &&
+                !figure_picture_is_whole("pdf", pdf, sizeof pdf - 2));
+    assert_false(figure_picture_is_whole("pdf", svg, sizeof svg - 1));
+    assert_false(figure_picture_is_whole("png", pdf, sizeof pdf - 1));
+}
+
+static void means_over_runs(void **state)
+{
+    (void)state;
+    figure_request request = {.context = context};
+    figure_job job = {.request = &request, .context = context};
+    assert_int_equal(figure_table_create(context, "epoch Q11 Q11_error", &job.table), STAIR_OK);
+    const double runs[3][3] = {{1, 2, 3}, {3, 4, 5}, {5, 9, 0}};
+    for (int r = 0; r < 3; r++)
+        for (int i = 0; i < (r == 2 ? 2 : 3); i++) {
+            double row[] = {10 * i, runs[r][i], 0};
+            assert_int_equal(figure_table_add(context, job.table, figure_run_name(r), row), STAIR_OK);
+        }
+    assert_int_equal(figure_add_means(&job, 3), STAIR_OK);
+    assert_int_equal(job.table->rows, 11);
+    const double means[] = {3, 5, 4};
+    for (int i = 0; i < 3; i++) {
+        assert_string_equal(job.table->series[8 + i], "mean");
+        assert_true(figure_table_at(job.table, 8 + i, "epoch") == 10 * i);
+        assert_close(figure_table_at(job.table, 8 + i, "Q11"), means[i], 1e-14);
+        assert_true(figure_table_at(job.table, 8 + i, "Q11_error") > 0);
+    }
+    figure_table_destroy(&job.table);
+    double one = 2, mean, error;
+    figure_mean(1, &one, &mean, &error);
+    assert_true(mean == 2 && isnan(error));
+    assert_true(figure_grid(0.1, 0.1, 2) == 0.3 && figure_grid(1, 0.25, 0) == 1);
+    char name[FIGURE_NAME];
+    figure_overlap_name(9, 2, true, name);
+    assert_string_equal(name, "Q22_error");
+    figure_overlap_name(10, 2, false, name);
+    assert_string_equal(name, "Q2_2");
+    job.quick = true;
+    assert_true(figure_how(&job, 0.1, 0.01).precision == 0.1);
+    job.quick = false;
+    assert_true(figure_how(&job, 0.1, 0.01).precision == 0.01);
+    request.precise = true, request.how.precision = 0.5;
+    assert_true(figure_how(&job, 0.1, 0.01).precision == 0.5);
+    assert_int_equal(figure_reached(&job, STAIR_NOT_CONVERGED, 0.2), STAIR_OK);
+    assert_int_equal(figure_reached(&job, STAIR_NOT_CONVERGED, 0.1), STAIR_OK);
+    assert_int_equal(figure_reached(&job, STAIR_FAILED, 0.9), STAIR_FAILED);
+    assert_true(job.missed == 0.2);
+}
+
+static void steps_are_shaded(void **state)
+{
+    (void)state;
+    figure_request request = {.context = context};
+    figure_job job = {.request = &request, .context = context, .table = table_of("x", 0)};
+    figure_table_mark(context, job.table, "weak", 0.25, 0, "2");
+    figure_table_mark(context, job.table, "missed", 0.3, 0, "");
+    figure_table_mark(context, job.table, "perfect", 0.75, 0, "1 2");
+    for (int beyond = 0; beyond < 2; beyond++) {
+        figure_plot *plot = calloc(1, sizeof *plot);
+        plot->x[0] = NAN;
+        figure_draw_steps(&job, plot, beyond ? 0.5 : 1, 0.9);
+        assert_int_equal(plot->ranges, 2);
+        assert_int_equal(plot->labels, beyond ? 1 : 2);
+        assert_true(plot->range[0].from == 0 && plot->range[0].to == 0.25 &&
+                    plot->range[0].colour == FIGURE_GREY);
+        assert_true(plot->range[1].from == 0.25 && plot->range[1].to == (beyond ? 0.5 : 0.75));
+        assert_int_equal(plot->range[1].colour, figure_layer_colour(2));
+        assert_string_equal(plot->label[0].text, "$\\alpha_{1} = 0.250$");
+        assert_true(plot->label[0].line && !plot->label[0].right && plot->label[0].height == 0.9);
+        if (!beyond) assert_true(plot->label[1].right && plot->label[1].height == 0.5);
+        free(plot);
+    }
+    figure_table_destroy(&job.table);
+}
+
+/* Whatever a figure draws is a column of its own table, in a frame that is one, and it has parts to compute.
+ */
+static void figures_draw_what_they_have(void **state)
+{
+    (void)state;
+    for (const figure_kind *const *k = figure_kinds; *k; k++)
+        for (int quick = 0; quick < 2; quick++) {
+            figure_request request = {
+                .context = context, .quick = quick, .how = stair_asymptotics_defaults()};
+            figure_job job = {.request = &request, .context = context, .kind = *k, .quick = quick};
+            if ((*k)->model) {
+                snprintf(job.spec, sizeof job.spec, "%s", (*k)->model);
+                job.model = model_of((*k)->model);
+                job.info = stair_model_describe(job.model);
+            }
+            char names[2048] = "";
+            (*k)->columns(&job, names, sizeof names);
+            job.table = table_of(names, 4);
+            assert_true(job.table->columns > 1);
+            assert_true((*k)->parts(&job) > 0);
+            figure_plot *plot = calloc(1, sizeof *plot);
+            plot->table = job.table;
+            plot->x[0] = plot->x[1] = plot->y[0] = plot->y[1] = NAN;
+            assert_int_equal((*k)->draw(&job, plot), STAIR_OK);
+            assert_true(plot->curves > 0 && plot->x_label[0] && plot->y_label[0]);
+            for (int c = 0; c < plot->curves; c++) {
+                const figure_curve *curve = &plot->curve[c];
+                const figure_table *t = curve->table ? curve->table : job.table;
+                if (figure_table_column(t, curve->x) < 0 || figure_table_column(t, curve->y) < 0)
+                    fail_msg("%s: no column %s or %s", (*k)->name, curve->x, curve->y);
+                assert_true(!*curve->error || figure_table_column(t, curve->error) >= 0);
+                assert_true(curve->style != FIGURE_AREA || figure_table_column(t, curve->other) >= 0);
+                assert_true(curve->colour >= 0 && curve->colour < FIGURE_COLOURS);
+            }
+            if (plot->x[0] == plot->x[1] || plot->y[0] >= plot->y[1]) /* x may go down */
+                fail_msg("%s: x %g to %g, y %g to %g", (*k)->name, plot->x[0], plot->x[1], plot->y[0],
+                         plot->y[1]);
+            assert_false(plot->log_x && (plot->x[0] <= 0 || plot->x[1] <= 0));
+            assert_false(plot->log_y && (plot->y[0] <= 0 || plot->y[1] <= 0));
+            for (int r = 0; r < plot->ranges; r++) assert_true(plot->range[r].from != plot->range[r].to);
+            free(plot);
+            figure_table_destroy(&job.table);
+            stair_model_destroy(&job.model);
+        }
+}
+
+static void work_folders_go(void **state)
+{
+    (void)state;
+    figure_work work, second;
+    char path[FIGURE_PATH_MOST], left[128];
+    snprintf(left, sizeof left, "%s/.stair-figure-%ld-0", folder, 4194999L); /* beyond the largest process */
+    assert_int_equal(mkdir(left, 0777), 0);
+    assert_int_equal(figure_work_open(context, folder, &work), STAIR_OK);
+    assert_int_not_equal(access(left, F_OK), 0);
+    assert_int_equal(figure_work_open(context, folder, &second), STAIR_OK);
+    assert_string_not_equal(work.path, second.path);
+    figure_work_path(&work, "curve63.dat", path);
+    fclose(fopen(path, "w"));
+    figure_work_clean(&work);
+    assert_int_not_equal(access(path, F_OK), 0);
+    snprintf(path, sizeof path, "%s", second.path);
+    figure_work_close(&second);
+    figure_work_close(&work);
+    assert_int_not_equal(access(path, F_OK), 0);
+    assert_int_equal(work.path[0], 0);
+}
+
+static int open_folder(void **state)
+{
+    return !mkdtemp(folder) || open_context(state);
+}
+
+static int close_folder(void **state)
+{
+    char command[64];
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    return system(command) || close_context(state);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(numbers_come_back), cmocka_unit_test(damaged_numbers_are_refused),
+        cmocka_unit_test(labels_of_gnuplot), cmocka_unit_test(curves_leave_out_what_is_no_number),
+        cmocka_unit_test(room_of_a_plot),    cmocka_unit_test(scripts_say_what_the_plot_does),
+        cmocka_unit_test(text_in_pictures),  cmocka_unit_test(means_over_runs),
+        cmocka_unit_test(steps_are_shaded),  cmocka_unit_test(figures_draw_what_they_have),
+        cmocka_unit_test(work_folders_go),
+    };
+    if (argc > 1) cmocka_set_test_filter(argv[1]);
+    return cmocka_run_group_tests(tests, open_folder, close_folder);
+}
