@@ -162,7 +162,8 @@ static void write_pdf(const char *data, size_t size, const char *title, const ch
 {
     long objects, root, before;
     fwrite(data, 1, size, file);
-    if (size && data[size - 1] != '\n') size++, putc('\n', file);
+    bool ended = size && data[size - 1] == '\n';
+    if (!ended) putc('\n', file);
     bool plain = find_last(data, size, 1024, "trailer") && number_after(data, size, "/Size", &objects) &&
                  number_after(data, size, "/Root", &root) && number_after(data, size, "startxref", &before);
     if (!plain) {
@@ -171,8 +172,7 @@ static void write_pdf(const char *data, size_t size, const char *title, const ch
         putc('\n', file);
         return;
     }
-    long at = (long)size, start = ftell(file);
-    if (start >= 0) at = start;
+    long start = ftell(file), at = start >= 0 ? start : (long)size + !ended;
     fprintf(file, "%ld 0 obj\n<< /Title ", objects);
     write_string(title, file);
     fputs("\n   /Subject ", file);

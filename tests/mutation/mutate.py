@@ -550,7 +550,9 @@ def try_new(build, args):
     tried = collections.Counter(r["file"] for r in results if r["state"] in ("killed", "survived"))
     count = sum(tried.values())
     for of_file in draw(build, args.seed, args.only):
-        while of_file and count < args.count:
+        if count >= args.count:
+            return
+        while of_file:
             mutant = of_file.pop()
             name, _, old, new, line = mutant
             if args.few and (have[name] > 1 or tried[name] > 4):

@@ -25,7 +25,7 @@ static const char *const models[] = {
     "attention:layers=2,tokens=4,rank=2+3,skip=-0.3",
     "attention:layers=2,tokens=3,rank=2,skip=1,mixing=literal",
     "attention:layers=2,tokens=3,rank=1,skip=0.7,activation=linear",
-    "expr:tanh(z1)*z2+z3*z3",
+    "expr:tanh(z1)*z2/(2+z3*z3)-z1",
 };
 #define MODELS (sizeof models / sizeof *models)
 
