@@ -528,7 +528,16 @@ class Need(Record):
     seconds: float
 
 class Needs(Result[Need]):
-    ...
+    alpha: NDArray[Any]
+    samples: NDArray[Any]
+    x_bytes: NDArray[Any]
+    bytes: NDArray[Any]
+    free: NDArray[Any]
+    card_bytes: NDArray[Any]
+    card_free: NDArray[Any]
+    draw_seconds: NDArray[Any]
+    iteration_seconds: NDArray[Any]
+    seconds: NDArray[Any]
 
 class NoMemory(Error, MemoryError):
     ...

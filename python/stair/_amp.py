@@ -364,7 +364,7 @@ def amp_need(call, options, model: "str | Model", *, alpha: "float | Sequence[fl
     need = ffi.new("stair_gamp_need *")
     for a in _arrays.alphas(how.alpha if alpha is None else alpha):
         how.alpha = a
-        call(lib.stair_gamp_needs, model.enter(call), how, ffi.NULL, need)
+        call(lib.stair_gamp_needs, model._enter(call), how, ffi.NULL, need)
         rows.append(Need(a, need.samples, need.x_bytes, need.bytes, need.room, need.device_bytes, need.device_room,
                          need.draw, need.iteration, need.seconds))
     return Needs(rows, "amp", model.spec, options.values, None)

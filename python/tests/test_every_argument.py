@@ -34,7 +34,7 @@ class EveryArgument(Case):
             (stair.threshold, square), (stair.evolve, {**square, "alpha": 0.4}), (stair.entropy, {**square, "alpha": 0.4}),
             (stair.hard_phases, square), (stair.errors, {**square, "Q": 0.5}), (stair.exponents, square),
             (stair.channel, square), (stair.channel, {**square, **at}), (stair.amp, {**square, "dim": 10}),
-            (stair.amp, {**square, "X": x, "y": y}), (stair.sgd, {**square, "dim": 10}),
+            (stair.amp, {**square, "X": x, "y": y}), (stair.amp_need, {**square, "dim": 10}), (stair.sgd, {**square, "dim": 10}),
             (stair.train, dict(data=QUESTIONS, vocab=VOCAB, **small)), (stair.tokenize, dict(questions="a", vocab=VOCAB)),
             (stair.diagnose, square), (stair.models, {}), (stair.load, dict(file=self.file)),
             (stair.Model, dict(spec="square")), (stair.Model, dict(spec=lambda z: z, noise=1)),

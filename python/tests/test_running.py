@@ -34,13 +34,14 @@ def interrupted(job, after=0.3):
 
     thread = threading.Thread(target=send)
     thread.start()
+    over = False
     try:
         job()
+        over = True
+        thread.join()  # a job that was over before the signal is not interrupted, this is
     except KeyboardInterrupt:
-        return time.monotonic() - sent[0][0], time.process_time() - sent[0][1]
-    finally:
         thread.join()
-    return None
+    return None if over else (time.monotonic() - sent[0][0], time.process_time() - sent[0][1])
 
 
 class MallocInfo(ctypes.Structure):

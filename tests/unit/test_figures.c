@@ -387,7 +387,7 @@ static void steps_are_shaded(void **state)
         assert_int_equal(plot->range[1].colour, figure_layer_colour(2));
         assert_string_equal(plot->label[0].text, "$\\alpha_{1} = 0.250$");
         assert_true(plot->label[0].line && !plot->label[0].right && plot->label[0].height == 0.9);
-        if (!beyond) assert_true(plot->label[1].right && plot->label[1].height == 0.5);
+        if (!beyond) assert_true(plot->label[1].right && plot->label[1].height == 0.35);
         free(plot);
     }
     figure_table_destroy(&job.table);
