@@ -9,7 +9,7 @@
 typedef struct {
     const char *model; /* an attention, which has every symmetry */
     double precision, cov_low;
-    int open; /* identities that need not be resolved, at most */
+    int open;  /* identities that need not be resolved, at most */
     bool slow; /* a fifth of the points, unless STAIR_LONG is set */
     char name[96];
 } identity_case;
