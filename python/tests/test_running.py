@@ -64,7 +64,7 @@ class Running(Case):
             "evolve": lambda: stair.evolve(TWO, alphas, **one),
             "entropy": lambda: stair.entropy(TWO, alphas, **one),
             "hard_phases": lambda: stair.hard_phases("attention:layers=3", patience=0, **one),
-            "errors": lambda: stair.errors("attention:layers=3", [0.3] * 3, precision=1e-5, patience=0, **one),
+            "errors": lambda: stair.errors("attention:layers=6,tokens=8", [0.3] * 6, precision=1e-5, **one),
             "exponents": lambda: stair.exponents("attention:layers=4", degree=6, **one),
             "channel": lambda: stair.channel(TWO, points=10**6, **one),
             "amp": lambda: stair.amp(TWO, dim=3000, alpha=1.5, max_iterations=1000, **one),
