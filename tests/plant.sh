@@ -3,6 +3,7 @@
 # fail.  A suite that does not notice them proves nothing.
 #
 #   tests/plant.sh [PATTERN]      one bug of each file, or those whose names contain PATTERN
+#   tests/plant.sh --applies      only whether all of them can still be planted: a second, nothing is built
 #
 # Those of plant_long run with a PATTERN or with STAIR_LONG=1: each costs a rebuild.  A test is a program of
 # build/tests with its arguments, or cli:NAME for tests/cli/NAME.sh.
@@ -10,15 +11,20 @@
 set -u
 
 root=$(cd "$(dirname "$0")/.." && pwd)
-pattern=${1:-}
+pattern=${1:-} applies=
+[ "$pattern" = --applies ] && applies=yes pattern=
 work=$(mktemp -d "${TMPDIR:-/tmp}/stair-plant.XXXXXX") || exit 1
 trap 'rm -rf "$work"' EXIT
 tree=$work/tree build=$work/build
 touch "$work/outcomes"
 
-mkdir "$tree"
-(cd "$root" && tar cf - CMakeLists.txt LICENSE README.md include src cli bench tests data cmake figures web mpi) | tar xf - -C "$tree" || exit 1
-cmake -G Ninja -S "$tree" -B "$build" -DCMAKE_BUILD_TYPE=Release -DSTAIR_CUDA=OFF >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+if [ -z "$applies" ]; then
+    mkdir "$tree"
+    (cd "$root" && tar cf - CMakeLists.txt LICENSE README.md include src cli bench tests data cmake figures web mpi) |
+        tar xf - -C "$tree" || exit 1
+    cmake -G Ninja -S "$tree" -B "$build" -DCMAKE_BUILD_TYPE=Release -DSTAIR_CUDA=OFF >"$work/log" 2>&1 ||
+        { cat "$work/log"; exit 1; }
+fi
 
 # build TESTS: the programs that TESTS, 'program arguments; program arguments', need
 build() {
@@ -58,6 +64,11 @@ judge() {
 plant() {
     local name=$1 file=$tree/$2 change=$3 tests=$4 folder program
     [[ $name == *"$pattern"* ]] || return 0
+    if [ -n "$applies" ]; then
+        sed -e "$change" "$root/$2" | cmp -s - "$root/$2" || { echo caught >>"$work/outcomes"; return 0; }
+        say "$name" 'FAILED: the change no longer applies'
+        return 0
+    fi
     cp "$file" "$work/saved"
     sed -i -e "$change" "$file"
     if cmp -s "$file" "$work/saved"; then
@@ -77,7 +88,7 @@ plant() {
 }
 
 plant_long() {
-    if [ -n "$pattern" ] || [ "${STAIR_LONG-}" = 1 ]; then plant "$@"; fi
+    if [ -n "$applies$pattern" ] || [ "${STAIR_LONG-}" = 1 ]; then plant "$@"; fi
 }
 
 closed=test_channel_closed_form
@@ -103,7 +114,7 @@ baseline="$closed; $norm; $general; $negative; $model; $skip4; test_lanes_v2; $g
 baseline+="; $averages; $hidden; test_gamp_tiles; test_parallel; test_channel_rules rules_for_noise_on_y"
 baseline+="; test_asymptotics_threshold whole_staircase_of_two_layers; test_reported; test_atomic_file; test_rng; $checkpoint"
 [ "${STAIR_LONG-}" = 1 ] && baseline+="; $hostile"
-[ -n "${PLANT_NO_BASELINE-}" ] && baseline=
+[ -n "${PLANT_NO_BASELINE-}$applies" ] && baseline=
 if [ -n "$baseline" ] && ! { build "$baseline" && run_tests "$baseline" "$build" "$work/log"; }; then
     cat "$work/log"
     echo "0 passed, 1 failed: the tests fail without any planted bug"
@@ -172,7 +183,7 @@ plant 'a thread that is done and does not help'   src/core/parallel.c 's|t < sha
 plant 'pool: a fork waits for threads that it has not' src/core/pool.c 's|pool->process != stair_process()|false|' test_parallel
 plant_long 'pool: work that is not waited for'     src/core/pool.c 's|if (!is_idle(pool) \&\& !watch(pool, NULL)) {|if (0) {|' test_parallel
 plant_long 'blocks that do not follow their neighbours' src/core/parallel.c 's|% shared->width\], t == 0, block|% shared->width], t > 0, block|' test_parallel
-plant 'blocks added in the order they come'     src/core/reduce.c 's|step < each; step \*= 2|step < 1; step *= 2|' test_reduce
+plant 'blocks added in the order they come'     src/core/reduce.c '/^void stair_sum_combine/,/^}/{s|step \*= 2|step++|;s|u + step < units; u += 2 \* step|u < 1; u++|}' test_reduce
 plant_long 'a part whose last half is lost'          src/core/reduce.c 's|add(job->sum->size, right, out);||' 'test_gamp_blocks; test_reduce'
 plant 'a quota that is looked for in one place' src/core/cores.c 's|if (!slash) return least;|return least;|' test_cores
 plant 'GAMP without the Onsager term'           src/gamp/pass.c 's|omega\[i \* cells + k\] -= o;|omega[i * cells + k] -= 0 * o;|' $gamp
@@ -196,7 +207,7 @@ plant 'only one side of a jump'                  src/asymptotics/evolve.c 's|if 
 plant_long 'overlaps that are small and known well'   src/asymptotics/solve.c 's#return moved > tuning.most_stale || gain > tuning.most_gain;#return moved > 1e9 \&\& gain > 1e9;#' "$honest small_overlaps"
 plant_long 'slopes too steep, and trusted'           src/asymptotics/crossing.c 's|c->slope = height / xx;|c->slope = 3 * height / xx;|; s|slope_error = 0.3|slope_error = 0.0|' "$honest third_step_of_three_layers"
 plant_long 'a missed precision that is not said'      src/asymptotics/staircase.c 's|step->error > s->options->precision \* step->alpha|step->error > 1e9|' "$honest two_replicates"
-plant 'zero is no sign of what only jumps'        src/model/expr_interval.c 's|x->flat$|x->flat \&\& 0|' test_model_expr
+plant 'zero is no sign of what only jumps'        src/model/expr_interval.c 's#x->flat || x->rests$#x->rests#' test_model_expr
 plant 'panels that are kept leave nothing open'   src/channel/lines_outer.c 's|s->open += away;|s->open += 0 * away;|' test_model_expr
 plant 'roots of a line without their slope'       src/channel/lines_levels.c 's|log(slope \* sd)|log(sd)|' test_model_expr
 plant 'a sphere without its variance'             src/model/zoo/norm2.c 's|.along = less \* (1 + ratio)|.along = less * ratio|' test_model_expr
@@ -279,7 +290,7 @@ plant_long 'seeds below zero'                     cli/report_csv.c 's|PRIu64, va
 plant_long 'a closed output that takes it all'    cli/program.c 's|fd == 2 ? O_WRONLY : O_RDONLY|O_WRONLY|' $hostile
 
 plant_long 'ranks: a unit of a sum that nobody adds'  src/core/reduce.c 's|size_t first = s.cut\[rank\], last = s.cut\[rank + 1\];|size_t first = s.cut[rank] + (rank > 0), last = s.cut[rank + 1];|' 'test_ranks sums*'
-plant_long 'ranks: stretches in another order'        src/core/reduce.c 's|combine(sum, units, mine, mine, received, total|combine(\&(stair_sum){units, 0, mine}, units, mine, mine, received, total|' 'test_ranks sums*'
+plant_long 'ranks: stretches in another order'        src/core/reduce.c 's|roots + s->place\[u + step\] \* size, roots + s->place\[u\] \* size|roots + s->place[u] * size, roots + s->place[u + step] * size|' 'test_ranks sums*'
 plant_long 'ranks: blocks of the wrong rank'          src/core/ranks.c 's|stair_parallel_range(context, cut\[rank\], cut\[rank + 1\]|stair_parallel_range(context, cut[size - 1 - rank], cut[size - rank]|' 'test_ranks blocks*'
 plant_long 'ranks: one that fails is not heard'       src/core/ranks.c 's|!= STAIR_OK \&\& first < 0) first = r;|!= STAIR_OK \&\& first < 0 \&\& r < 2) first = r;|' 'test_ranks all_fail*'
 plant_long 'ranks: points that stay where they are'   src/core/share.c 's|job->mine\[k\] = 1;|job->mine[k] = 0;|' 'test_ranks points*'
