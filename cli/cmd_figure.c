@@ -155,7 +155,7 @@ static stair_status open_report(figure_command *f)
     figures[0] = column_text("figure", "figure", 40);
     figures[1] = column_text("csv", NULL, 64);
     figures[2] = column_int("rows", "rows");
-    figures[3] = (cli_column){.name = "kept", .kind = CELL_BOOL, .where = IN_ALL};
+    figures[3] = column_bool("kept", "kept");
     figures[4] = column_text("text", "", 160);
     return f->steps ? report_open(f->request, steps, 4, &f->report)
                     : report_open(f->request, figures, 5, &f->report);

@@ -50,6 +50,7 @@ pass 'PNG and SVG are sound'
 cmp -s a/fig2-top.csv slide/fig2-top.csv || fail 'the size of pictures is not in the numbers'
 pass 'the size changes pictures, not numbers'
 refuse 'a size that there is not' 'size must be column, page or slide' "$STAIR" figure $CHEAP --out b --size poster
+expect 'names of the columns' 0 '^figure +rows +kept' "$STAIR" figure $CHEAP --out names
 expect 'the old name of the staircase' 0 'Written: old/staircase.png, .pdf, .svg and .csv' "$STAIR" figure staircase-curve attention:layers=1 --precision 0.1 --quick --out old --quiet
 expect 'JSON of figures' 0 '"figure": "fig3-right".*"kept": false' "$STAIR" figure fig3-right --quick --out j --json
 expect 'a model and its variant' 0 '^fig2-top-prenoise ' "$STAIR" figure fig2-top attention:layers=1 --quick --out v
