@@ -32,7 +32,7 @@ complete_words 'commands' "$( (echo "$commands"; echo '--help'; echo '--version'
 complete_words 'a command by its first letters' 'threshold' thr
 for command in $commands; do
     flags=$("$STAIR" $command --help | sed -n '/^options:/,/^$/s/^  --\([^ ]*\) .*/\1/p' | while read -r flag; do
-        "$STAIR" $command --help | grep -q -- "--no-$flag turns it off" && flag=no-$flag
+        grep -q -- "--no-$flag turns it off" < <("$STAIR" $command --help) && flag=no-$flag
         echo "--$flag"
     done | LC_ALL=C sort | paste -sd' ')
     complete_words "flags of $command" "$flags" $command --

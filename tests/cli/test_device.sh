@@ -3,7 +3,7 @@
 "$STAIR" threshold square --steps 1 --precision 0.1 --device cuda >/dev/null 2>&1 && { echo "skipped: there is a card"; finish; exit 0; }
 count=0
 for command in $("$STAIR" --help | sed -n '/^commands:/,/^$/p' | awk 'NR > 1 && NF { print $1 }'); do
-    "$STAIR" "$command" --help | grep -q -- '--device' || continue
+    grep -q -- '--device' < <("$STAIR" "$command" --help) || continue
     case $command in
     train) words="--data q --vocab v" ;;
     figure) words=fig1-left ;;
