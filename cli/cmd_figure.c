@@ -205,7 +205,8 @@ const cli_command command_figure = {
         "Where they differ there are two of a figure: exact, and NAME-prenoise with prenoise=1e-3, as the\n"
         "paper's numbers were made.  Numbers stand in NAME.csv; the command is in the metadata of all "
         "files.\n"
-        "Files that are there already are kept: --force replaces them, --resume goes on without them.\n",
+        "Files that are there already are kept: --force replaces them, --resume goes on without them.\n"
+        "--patience is for a MODEL of yours.\n",
     .examples = "stair figure all --quick --out out\n"
                 "stair figure fig1-left --out out --overlay authors --size page --tex\n"
                 "stair figure fig3-right --data trec.label --vocab vocab.txt --out out\n"

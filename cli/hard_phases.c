@@ -70,7 +70,11 @@ static stair_status write_model(const cli_grid *grid, size_t m, cli_report *repo
                                                   [ALGORITHM_ERROR] = {.real = p->algorithmic_error},
                                                   [KIND] = {.text = stair_step_kind_name(p->kind)}}));
     }
-    if (row->count == 0) report_note(report, "%s: no hard phase\n", grid->specs[m]);
+    if (row->count == 0)
+        report_note(report,
+                    row->missed ? "%s: no hard phase among the steps that were found\n"
+                                : "%s: no hard phase\n",
+                    grid->specs[m]);
     return STAIR_OK;
 }
 

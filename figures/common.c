@@ -11,6 +11,7 @@ stair_asymptotics_options figure_how(const figure_job *job, double quick, double
 {
     stair_asymptotics_options how = job->request->how;
     if (!job->request->precise) how.precision = job->quick ? quick : full;
+    if (!job->request->model) how.patience = 0; /* what the figures of the project take is known */
     return how;
 }
 

@@ -28,7 +28,7 @@ static const struct {
             .points_3 = {60, 60},
             .near = {0, 0.003, 0.01, 0.02, 0.035, 0.06},
             .precision_2 = {1e-2, 1.5e-3},
-            .precision_3 = {5e-2, 5e-3}};
+            .precision_3 = {5e-2, 1e-2}};
 
 static bool with_runs(const figure_job *job)
 {

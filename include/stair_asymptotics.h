@@ -177,6 +177,7 @@ typedef struct {
     double alpha;
     double entropy[STAIR_PHASE_STARTS]; /* S - S(0) at the fixed point from each start, per dimension; */
     double entropy_error[STAIR_PHASE_STARTS]; /* infinite at perfect recovery without noise */
+    double slope[STAIR_PHASE_STARTS];         /* d(S - S(0))/d alpha there: S is stationary in Q */
     int best;  /* the start whose fixed point has the largest entropy, by more than three errors: Bayes */
     bool hard; /* and message passing, which starts from no knowledge, stays at another */
     double *bayes_q, *bayes_q_error; /* (P, P), the caller's: overlap of the Bayes-optimal estimator, */
@@ -203,7 +204,7 @@ typedef struct {
     stair_step_kind kind;                  /* of that step */
 } stair_hard_phase;
 /* All hard phases of a model, found from its staircase; at most `capacity`.  STAIR_NOT_CONVERGED, with those
- * that were found, where the staircase could not be followed to its end. */
+ * that were found, where the staircase could not be followed to its end or an error exceeds the precision. */
 stair_status stair_hard_phases(stair_context *context, const stair_model *model,
                                const stair_asymptotics_options *options, int capacity, stair_hard_phase *list,
                                int *count);

@@ -84,4 +84,7 @@ bool stair_branch_may_drift(const stair_branch *b);
 /* Only the operator and the drift at Q = 0: on a grid of labels where that fits, else by sampling. */
 stair_status stair_branch_at_zero(stair_branch *b, double precision, stair_branch_point *point);
 
+/* 1/(2H) [log det(1 - Q) + Tr Q] by the eigenvalues of Q: the part of S that does not know alpha. */
+double stair_entropy_of_prior(const stair_model *model, const double *values);
+
 #endif

@@ -57,18 +57,24 @@ static stair_average_effort effort_at(const stair_structure *structure,
     return effort;
 }
 
+double stair_entropy_of_prior(const stair_model *model, const double *values)
+{
+    double sum = 0;
+    for (int k = 0; k < model->info.indices; k++) sum += 0.5 * (log(1 - values[k]) + values[k]);
+    return sum / model->blocks;
+}
+
 stair_status stair_entropy_at(stair_context *context, const stair_model *model,
                               const stair_asymptotics_options *options, double alpha, const double *q,
                               double *entropy, double *error)
 {
     int p = model->info.indices;
-    double values[STAIR_MAX_INDICES], vectors[STAIR_SQUARE], prior = 0, value = 0;
+    double values[STAIR_MAX_INDICES], vectors[STAIR_SQUARE], value = 0;
     const stair_structure *structure;
     stair_average at = {0}, from = {0};
     STAIR_TRY(stair_asymptotics_check(context, options));
     stair_context_allow(context, stair_effort_patience(options));
     stair_matrix_eigen(p, q, values, vectors);
-    for (int k = 0; k < p; k++) prior += 0.5 * (log(1 - values[k]) + values[k]);
     if (!(values[p - 1] < 1)) { /* perfect recovery of a noiseless model: S is infinite */
         *entropy = INFINITY;
         *error = 0;
@@ -81,7 +87,7 @@ stair_status stair_entropy_at(stair_context *context, const stair_model *model,
     if (status == STAIR_OK) status = difference(context, structure, &effort, q, &at, &from, &value, error);
     stair_average_destroy(&at);
     stair_average_destroy(&from);
-    *entropy = prior / model->blocks + alpha * value;
+    *entropy = stair_entropy_of_prior(model, values) + alpha * value;
     *error *= alpha;
     return status;
 }

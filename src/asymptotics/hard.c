@@ -4,8 +4,8 @@
  * where a direction is not learned at any alpha.  It begins where another fixed point gets the larger free
  * entropy: the information-theoretic threshold.  For a jump to perfect recovery that is where Q = 1 becomes
  * stable (perfect.c): S then grows without bound towards it.  For all others it is where the difference of
- * entropies D(alpha), over the fixed points of stair_phase_at(), passes zero: bracketed, then by secants,
- * with the errors of D for its error.  Reference: Barbier, Krzakala, Macris, Miolane and Zdeborova, Optimal
+ * entropies D(alpha), over the fixed points of stair_phase_at(), passes zero: by Newton's steps, with the
+ * errors of D for its error.  Reference: Barbier, Krzakala, Macris, Miolane and Zdeborova, Optimal
  * errors and phase transitions in high-dimensional generalized linear models, PNAS 116 (2019). */
 #include "asymptotics/perfect.h"
 #include "asymptotics/staircase.h"
@@ -17,16 +17,25 @@ static const struct {
     double inside;    /* below a jump, relative, where a hard phase that ends there is looked at */
     double first, up; /* alpha from which one without an end is looked for, and the factor from try to try, */
     double most_alpha; /* up to */
-    int halvings;      /* of a bracket */
-    double steep;      /* secants stay that share of a bracket away from its ends */
-} tuning = {.inside = 0.01, .first = 1, .up = 1.6, .most_alpha = 50, .halvings = 12, .steep = 0.1};
+    int tries;         /* to close in, */
+    double bend;       /* share of Newton's last step that counts as its error, */
+    double sharper;    /* and factor of the precision where noise is all that is left, */
+    int most_sharper;  /* so often */
+} tuning = {.inside = 0.01,
+            .first = 1,
+            .up = 1.6,
+            .most_alpha = 50,
+            .tries = 12,
+            .bend = 0.5,
+            .sharper = 0.3,
+            .most_sharper = 2};
 
 #define MOST_STEPS 32 /* of one staircase: more than indices there are */
 
 typedef struct {
     stair_context *context;
     const stair_model *model;
-    const stair_asymptotics_options *options;
+    stair_asymptotics_options options;
     stair_phase phase; /* of the last alpha */
     double *room;      /* its overlaps */
 } hard_job;
@@ -34,80 +43,99 @@ typedef struct {
 typedef struct {
     double alpha;
     bool hard;
-    double gain,
-        error; /* D: of the best other fixed point over that of message passing; NaN: there is none */
+    double gain, error, slope; /* D, of the best other fixed point over that of message passing, and
+                                  dD/dalpha; NaN: there is none */
 } probe;
 
 static stair_status look(hard_job *job, double alpha, probe *out)
 {
-    STAIR_TRY(stair_phase_at(job->context, job->model, job->options, alpha, &job->phase));
+    STAIR_TRY(stair_phase_at(job->context, job->model, &job->options, alpha, &job->phase));
     *out = (probe){.alpha = alpha, .hard = job->phase.hard, .gain = NAN};
     for (int s = 1; s < STAIR_PHASE_STARTS; s++) {
         double gain = job->phase.entropy[s] - job->phase.entropy[0];
         if (job->phase.entropy[s] == job->phase.entropy[0] || gain <= out->gain) continue; /* the same one */
         out->gain = gain;
+        out->slope = job->phase.slope[s] - job->phase.slope[0];
         out->error = hypot(job->phase.entropy_error[s], job->phase.entropy_error[0]);
     }
     return STAIR_OK;
 }
 
-/* Where D passes zero between two probes: by a straight line where both have it, else halfway. */
-static double middle_of(const probe *below, const probe *above)
+/* The same with more samples where noise leaves it open which fixed point wins. */
+static stair_status look_sharply(hard_job *job, double alpha, probe *out)
 {
-    double share = 0.5, rise = above->gain - below->gain;
-    if (isfinite(rise) && rise > 0 && below->gain < 0)
-        share = fmin(1 - tuning.steep, fmax(tuning.steep, -below->gain / rise));
-    return below->alpha + share * (above->alpha - below->alpha);
+    double goal = job->options.precision;
+    stair_status status = look(job, alpha, out);
+    for (int k = 0; k < tuning.most_sharper && status == STAIR_OK; k++) {
+        if (!(out->gain > 0) || out->hard) break;
+        job->options.precision *= tuning.sharper;
+        status = look(job, alpha, out);
+    }
+    job->options.precision = goal;
+    return status;
 }
 
-/* The information-theoretic threshold between a probe that is not hard and one that is. */
-static stair_status close_in(hard_job *job, probe below, probe above, stair_hard_phase *out)
+/* Where Q = 1 becomes stable. */
+static stair_status before_perfect(hard_job *job, stair_hard_phase *out)
 {
-    for (int k = 0; k < tuning.halvings; k++) {
-        double width = above.alpha - below.alpha;
-        bool known = isfinite(above.gain - below.gain) && below.gain < 0;
-        double slope = known ? (above.gain - below.gain) / width : 0;
-        double noise = known ? hypot(above.error, below.error) / slope : 0;
-        out->information = middle_of(&below, &above);
-        out->information_error = known ? hypot(noise, 0.1 * width) : 0.5 * width;
-        if (width <= job->options->precision * above.alpha || (known && width < noise)) break;
+    const stair_structure *structure;
+    stair_perfect limit;
+    STAIR_TRY(stair_structure_find(job->context, job->model, &structure));
+    STAIR_TRY(stair_perfect_find(job->context, structure, 512, 8, job->options.seed, &limit));
+    out->information = limit.alpha;
+    out->information_error = limit.error;
+    return STAIR_OK;
+}
+
+/* The information-theoretic threshold: Newton's steps in D, down from a probe that is hard.  Below the
+ * threshold the other fixed point loses, and further down it ends: where a step leads that far, halfway. */
+static stair_status close_in(hard_job *job, double below, probe at, stair_hard_phase *out)
+{
+    int sharper = 0;
+    double goal = job->options.precision;
+    if (isinf(at.gain)) return before_perfect(job, out);
+    for (int k = 0; k < tuning.tries; k++) {
+        double move = at.gain / at.slope, noise = at.error / at.slope;
+        double bend = fmin(tuning.bend * fabs(move), 0.5 * fmax(0, at.alpha - below));
+        out->information = fmax(below, at.alpha - move);
+        out->information_error = hypot(noise, bend);
+        if (!(out->information_error > goal * out->information)) break;
+        if (fabs(move) < noise) {
+            if (sharper++ == tuning.most_sharper) break;
+            job->options.precision *= tuning.sharper;
+        }
         probe next;
-        STAIR_TRY(look(job, out->information, &next));
-        *(next.gain > 0 ? &above : &below) = next; /* `hard` is sure of it, which would be too late */
+        double alpha = out->information > below ? out->information : 0.5 * (below + at.alpha);
+        stair_status status = look(job, alpha, &next);
+        if (status == STAIR_NOT_CONVERGED) break; /* at the very end of the other branch */
+        STAIR_TRY(status);
+        if (isnan(next.gain))
+            below = alpha;
+        else
+            at = next;
     }
+    job->options.precision = goal;
     return STAIR_OK;
 }
 
 /* A jump that is not to perfect recovery: hard just below it, or not at all. */
 static stair_status below_jump(hard_job *job, double least, const stair_step *step, stair_hard_phase *out)
 {
-    probe below = {.alpha = least, .gain = NAN}, above;
-    STAIR_TRY(look(job, step->alpha * (1 - tuning.inside), &above));
-    if (!above.hard) return STAIR_OK;
-    return close_in(job, below, above, out);
+    probe above;
+    STAIR_TRY(look_sharply(job, step->alpha * (1 - tuning.inside), &above));
+    return above.hard ? close_in(job, least, above, out) : STAIR_OK;
 }
 
 /* Directions that message passing never finds. */
 static stair_status without_end(hard_job *job, double least, stair_hard_phase *out)
 {
-    probe below = {.alpha = least, .gain = NAN}, above;
+    probe above;
     for (double alpha = fmax(tuning.first, least * tuning.up); alpha < tuning.most_alpha;
          alpha *= tuning.up) {
-        STAIR_TRY(look(job, alpha, &above));
-        if (above.hard) return close_in(job, below, above, out);
-        below = above;
+        STAIR_TRY(look_sharply(job, alpha, &above));
+        if (above.hard) return close_in(job, least, above, out);
+        if (isnan(above.gain)) least = alpha;
     }
-    return STAIR_OK;
-}
-
-static stair_status before_perfect(hard_job *job, stair_hard_phase *out)
-{
-    const stair_structure *structure;
-    stair_perfect limit;
-    STAIR_TRY(stair_structure_find(job->context, job->model, &structure));
-    STAIR_TRY(stair_perfect_find(job->context, structure, 512, 8, job->options->seed, &limit));
-    out->information = limit.alpha;
-    out->information_error = limit.error;
     return STAIR_OK;
 }
 
@@ -136,12 +164,24 @@ static stair_status find(hard_job *job, int steps, const stair_step *step, int c
     return STAIR_OK;
 }
 
+static stair_status check_errors(const hard_job *job, int count, const stair_hard_phase *list)
+{
+    double goal = job->options.precision;
+    for (int k = 0; k < count; k++)
+        if (list[k].information_error > goal * list[k].information)
+            return stair_fail(job->context, STAIR_NOT_CONVERGED,
+                              "the information-theoretic threshold %.4g has a relative error of %.2g, above "
+                              "the precision %.2g",
+                              list[k].information, list[k].information_error / list[k].information, goal);
+    return STAIR_OK;
+}
+
 stair_status stair_hard_phases(stair_context *context, const stair_model *model,
                                const stair_asymptotics_options *options, int capacity, stair_hard_phase *list,
                                int *count)
 {
     size_t cells = (size_t)model->info.indices * (size_t)model->info.indices;
-    hard_job job = {.context = context, .model = model, .options = options};
+    hard_job job = {.context = context, .model = model, .options = *options};
     stair_step *step = malloc(MOST_STEPS * sizeof *step);
     int steps = 0;
     *count = 0;
@@ -155,6 +195,7 @@ stair_status stair_hard_phases(stair_context *context, const stair_model *model,
     if (status == STAIR_OK || (status == STAIR_NOT_CONVERGED && steps)) {
         stair_status found = find(&job, steps, step, capacity, list, count);
         if (found != STAIR_OK) status = found;
+        if (status == STAIR_OK) status = check_errors(&job, *count, list);
     }
     free(job.room);
     free(step);

@@ -4,7 +4,9 @@
  * two overlaps between.  The Bayes-optimal overlap maximises the free entropy S(Q) over all fixed points;
  * where it is not the one from no knowledge, learning is possible but hard for message passing.  An entropy
  * that is larger by less than tuning.doubt errors does not count as larger. */
+#include "asymptotics/branch.h"
 #include "core/context.h"
+#include "core/matrix.h"
 #include "model/model.h"
 
 #include <math.h>
@@ -69,6 +71,16 @@ static int known_as(const phase_job *job, int s, double noise)
     return s;
 }
 
+/* dS/dalpha at the fixed point of start s: S has its extremum in Q there, and alpha only stands before
+ * E log Z_out. */
+static double slope_at(const phase_job *job, int s, double entropy)
+{
+    double values[STAIR_MAX_INDICES], vectors[STAIR_SQUARE];
+    int p = job->model->info.indices;
+    stair_matrix_eigen(p, job->q[s], values, vectors);
+    return (entropy - stair_entropy_of_prior(job->model, values)) / job->alpha;
+}
+
 /* Starts between lead to one of the two ends nearly always: a look tells, and only what is new is solved in
  * full. */
 static stair_status find_all(phase_job *job, stair_phase *phase)
@@ -85,6 +97,7 @@ static stair_status find_all(phase_job *job, stair_phase *phase)
                                        &phase->entropy[s], &phase->entropy_error[s]));
         phase->entropy[s] = phase->entropy[same];
         phase->entropy_error[s] = phase->entropy_error[same];
+        phase->slope[s] = slope_at(job, same, phase->entropy[same]);
     }
     return STAIR_OK;
 }

@@ -109,6 +109,13 @@ static bool is_growing(const stair_branch *b, const stair_average *average, stai
     return target.value * (point->leading.value - 3 * point->leading.error) > tuning.unstable;
 }
 
+/* Whether another set of directions has to be learned: this is no fixed point. */
+static bool learns_others(const stair_branch *b, stair_map_target target, stair_branch_point *point)
+{
+    point->shrinking = !point->growing && is_shrinking(b, target);
+    return point->growing || point->shrinking;
+}
+
 static stair_status approach(stair_branch *b, const stair_average_effort *effort, stair_average *average,
                              stair_map_target target, double tolerance, solve_room *room,
                              stair_branch_point *point)
@@ -385,8 +392,8 @@ static bool jacobian_is_stale(const stair_branch *b, const stair_newton *n, cons
 }
 
 /* The full rule at given alpha.  Next to where a fixed point ends, the coarse rule may still have one that
- * the full rule does not: that goes on by itself.  Leaves the map of the full rule and a Jacobian that the
- * errors can rely on. */
+ * the full rule does not: that goes on by itself, and may let go of directions.  Leaves the map of the full
+ * rule and a Jacobian that the errors can rely on. */
 static stair_status settle_in(stair_branch *b, stair_average *average, stair_map_target target,
                               solve_room *room, const double *coarse, stair_branch_point *point)
 {
@@ -394,7 +401,9 @@ static stair_status settle_in(stair_branch *b, stair_average *average, stair_map
         point->steps = 0;
         STAIR_TRY(approach(b, &b->fine, average, target, b->tolerance, room, point));
     }
-    if (has_left(b, target) || !jacobian_is_stale(b, &room->newton, coarse)) return STAIR_OK;
+    if (has_left(b, target) || learns_others(b, target, point) ||
+        !jacobian_is_stale(b, &room->newton, coarse))
+        return STAIR_OK;
     STAIR_TRY(stair_newton_find(b, &b->fine, average, target, &room->newton));
     stair_map_value at;
     STAIR_TRY(stair_map_at(b, &b->fine, average, target, &at));
@@ -420,13 +429,7 @@ static stair_status solve_with(stair_branch *b, stair_map_target target, bool fi
     STAIR_TRY(stair_average_create(b->context, b->structure, b->kernel, most_replicates(b), &average));
     stair_status status =
         approach(b, &b->coarse, &average, target, coarse_tolerance(b, target, fine), room, point);
-    if (status == STAIR_OK && (point->growing || is_shrinking(b, target))) {
-        stair_branch_overlap(b, point->q);
-        point->shrinking = !point->growing;
-        stair_average_destroy(&average);
-        return STAIR_OK;
-    }
-    if (status == STAIR_OK && fine && !has_left(b, target)) {
+    if (status == STAIR_OK && fine && !learns_others(b, target, point) && !has_left(b, target)) {
         double coarse[STAIR_SQUARE];
         memcpy(coarse, b->y, sizeof coarse);
         status = stair_newton_find(b, &b->coarse, &average, target, &room->newton);
@@ -435,7 +438,11 @@ static stair_status solve_with(stair_branch *b, stair_map_target target, bool fi
             status = settle_in(b, &average, target, room, coarse, point);
     }
     stair_branch_overlap(b, point->q);
-    if (status == STAIR_OK && !has_left(b, target)) {
+    if (status != STAIR_OK || learns_others(b, target, point)) {
+        stair_average_destroy(&average);
+        return status;
+    }
+    if (!has_left(b, target)) {
         if (fine)
             spread(b, &average, target, &room->newton, point);
         else
@@ -443,7 +450,7 @@ static stair_status solve_with(stair_branch *b, stair_map_target target, bool fi
         find_unstable(b, &average, point);
         if (point->residual > (fine ? b->tolerance : coarse_tolerance(b, target, fine)))
             point->stop = STAIR_STOP_ITERATIONS;
-    } else if (status == STAIR_OK) {
+    } else {
         note_rule(&average, point);
         point->stop = stair_branch_least(b) > 0.5 ? STAIR_STOP_ZERO : STAIR_STOP_PERFECT;
     }
