@@ -110,6 +110,51 @@ def majority(q, count=160):
     return alpha, alpha * np.sum(wide * (second - chance) ** 2 / chance)
 
 
+def voters(q_sum, q_rest, count=24):
+    """Three signs again: log 2 less the entropy of the label where s has overlap q_sum and t has q_rest.  Means of t
+    lie in one of the six sectors that permutations exchange; medians of t are sorted into bins."""
+    x, weight = nodes(-7, 7, 2 * count)
+    sums, share = q_sum**0.5 * x, weight * normal(x, 1)
+    r, along = nodes(0, 6.5, count // 2)
+    angle, around = nodes(-np.pi / 6, np.pi / 6, count // 4)
+    means = q_rest**0.5 * (r[:, None, None] * np.stack([np.cos(angle), np.sin(angle)], -1)).reshape(-1, 2)
+    chance = np.outer(along * r * np.exp(-r * r / 2), around).ravel() * 3 / np.pi
+    x = (np.arange(6 * count) + 0.5) * 13 / (6 * count) - 6.5
+    t = np.stack(np.meshgrid(x, x), -1).reshape(-1, 2)
+    mass = np.outer(normal(x, 1), normal(x, 1)).ravel()
+    mass /= mass.sum()
+    rows = np.array([[1, -1, 0], [1, 1, -2]]) / np.sqrt([[2], [6]])
+    table = np.linspace(-9, 9, 20001)
+    known = phi(table)
+    total = np.log(2)
+    for mean, part in zip(means, chance):
+        median = 3**0.5 * np.sort((mean + (1 - q_rest) ** 0.5 * t) @ rows, axis=1)[:, 1]
+        bins, edges = np.histogram(median, 800, weights=mass)
+        h = (sums[:, None] + (edges[1:] + edges[:-1]) / 2) / (1 - q_sum) ** 0.5
+        p = np.clip(np.interp(h, table, known) @ bins, 1e-300, 1 - 1e-16)
+        total += part * np.sum(share * (p * np.log(p) + (1 - p) * np.log1p(-p)))
+    return total
+
+
+def told_apart(alpha, at=(0.932, 0.79)):
+    """What S gains at the overlaps of three signs that are told apart, over that where only their sum is known."""
+    def prior(q):
+        return 0.5 * (np.log(1 - q) + q)
+
+    known = top(lambda q: prior(q) + alpha * voters(q, 0.0), 0.85, 0.97, 12)
+    best, place = -np.inf, list(at)
+    for _ in range(3):  # one overlap after the other; S is flat at its top
+        for k in (0, 1):
+            def along(q):
+                there = [q if i == k else place[i] for i in (0, 1)]
+                return prior(there[0]) + 2 * prior(there[1]) + alpha * voters(*there)
+            grid = np.linspace(place[k] - 0.02, place[k] + 0.02, 3)
+            below, here, above = map(along, grid)
+            place[k] += 0.5 * (grid[1] - grid[0]) * (below - above) / (below - 2 * here + above)
+            best = max(best, along(place[k]))
+    return best - known
+
+
 def product(indices, count=1 << 16, reach=80.0):
     """z_1 ... z_P, P > 2: log |z| add up, so that E[z_1^2 | y] is a ratio of convolutions; E[z_1 z_2 | y] = 0 by
     signs.  The first step."""
@@ -161,12 +206,12 @@ def parity(q, count=40):
     return -1.5 * (np.log(1 - q) + q) / h
 
 
-def top(f, low, high):
+def top(f, low, high, sections=30):
     """The largest value, by golden sections."""
     ratio = (5**0.5 - 1) / 2
     a, b = high - ratio * (high - low), low + ratio * (high - low)
     at_a, at_b = f(a), f(b)
-    for _ in range(30):
+    for _ in range(sections):
         if at_a > at_b:
             high, b, at_b = b, a, at_a
             a = high - ratio * (high - low)
@@ -178,8 +223,8 @@ def top(f, low, high):
     return max(at_a, at_b)
 
 
-def root(f, low, high):
-    for _ in range(40):
+def root(f, low, high, halvings=40):
+    for _ in range(halvings):
         middle = (low + high) / 2
         low, high = (middle, high) if f(middle) < 0 else (low, middle)
     return (low + high) / 2
@@ -202,6 +247,7 @@ def main():
     print(f"committee of two, its second step:    {committee(q)[0]:.6f}")
     q = secant(lambda x: majority(x)[1] - 1, 0.948, 0.949)
     print(f"committee of three, its second step:  {majority(q)[0]:.6f}")
+    print(f"committee of three, by information:   {root(told_apart, 11.3, 11.5, 6):.2f}")
     print(f"product of three, first step:         {product(3):.6f}")
     print(f"max(|z1|,|z2|), first step:           {largest():.6f}")
     print(f"z1^4-3*z1^2, first step:              {quartic():.6f}")

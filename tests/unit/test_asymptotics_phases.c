@@ -107,7 +107,7 @@ static void worst_is_of_the_overlaps_and_the_best_entropy(void **state)
     assert_true(stair_phase_worst(2, &phase) == 0.1);
 }
 
-/* Three perceptrons that vote: from 11.4 on it can be known which is which, message passing tells them apart
+/* Three perceptrons that vote: from 11.34 on it can be known which is which, message passing tells them apart
  * from 19.232 on (tests/reference/zoo_by_quadrature.py has both). The other fixed point ends at 10.9, where
  * a coarse rule still has one and a fine one lets go of two directions. */
 static void a_committee_is_hard_before_its_members_are_told_apart(void **state)
@@ -124,7 +124,7 @@ static void a_committee_is_hard_before_its_members_are_told_apart(void **state)
     assert_int_equal(count, 1);
     assert_int_equal(phase[0].kind, STAIR_STEP_WEAK);
     assert_true(phase[0].information_error > 0 && phase[0].information_error < how.precision * 12);
-    assert_true(fabs(phase[0].information - 11.42) < 3 * phase[0].information_error);
+    assert_true(fabs(phase[0].information - 11.34) < 3 * phase[0].information_error);
     assert_true(fabs(phase[0].algorithmic - 19.232004) < 3 * phase[0].algorithmic_error);
     stair_model_destroy(&committee);
 }
