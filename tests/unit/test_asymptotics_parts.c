@@ -1,0 +1,212 @@
+/* Small parts of the asymptotics by themselves, on made-up numbers: what a walk says of its end, how far a
+ * stage says it has come, how careful averages are told to be. */
+#include "fixture.h"
+
+#include "asymptotics/effort.h"
+#include "asymptotics/fold.h"
+#include "asymptotics/stage.h"
+#include "core/context.h"
+
+#include <math.h>
+#include <string.h>
+
+static stair_branch_point point_of(double alpha, double error, double lean)
+{
+    stair_branch_point point = {
+        .replicates = 4, .random = true, .alpha = alpha, .alpha_error = error * alpha};
+    for (int r = 0; r < 4; r++) point.alpha_by_replicate[r] = alpha * (1 + lean * (r - 1.5));
+    return point;
+}
+
+/* alpha comes to its end from below like the root of v, and each point is known well: none is above. */
+static void a_walk_from_below_leaves_no_doubt(void **state)
+{
+    (void)state;
+    for (int noisy = 0; noisy < 2; noisy++) {
+        stair_fold fold = {0};
+        int worst;
+        for (double v = 1; v > 1e-4; v *= 0.5) {
+            stair_branch_point point = point_of(2 * exp(-0.1 * sqrt(v)), noisy ? 0.01 : 1e-9, 0);
+            stair_fold_note(&fold, v, &point);
+        }
+        double doubt = stair_fold_doubt(&fold, 2, &worst);
+        if (noisy) /* the end helps, which alpha comes to by 0.1 (sqrt(10) - 1) sqrt(v) in a decade */
+            assert_true(doubt > 0 && doubt < 0.003 && worst >= 0);
+        else
+            assert_true(doubt == 0 && worst == -1);
+    }
+}
+
+/* log alpha = b sqrt(v) - v over its end: a top of b^2 / 4 at v = b^2 / 4, which the doubt reaches, blaming a
+ * point next to it. */
+static void a_top_is_in_the_doubt(void **state)
+{
+    (void)state;
+    for (double b = 0.1; b < 0.5; b *= 2) {
+        stair_fold fold = {0};
+        int worst;
+        for (double v = 1; v > 1e-5; v *= 0.5) {
+            stair_branch_point point = point_of(2 * exp(b * sqrt(v) - v), 1e-9, 0);
+            stair_fold_note(&fold, v, &point);
+        }
+        double doubt = stair_fold_doubt(&fold, 2, &worst), height = b * b / 4;
+        assert_true(fold.point[worst].v > 0.4 * height && fold.point[worst].v < 2.5 * height);
+        assert_true(doubt > 0.9 * height && doubt < 1.1 * height);
+    }
+}
+
+/* Noise that all points share drops out of ratios: the doubt is that of the last ones, not that of each. */
+static void noise_in_common_is_no_doubt(void **state)
+{
+    double doubt[2];
+    (void)state;
+    for (int common = 0; common < 2; common++) {
+        stair_fold fold = {0};
+        int worst, k = 0;
+        for (double v = 1; v > 1e-5; v *= 0.5, k++) {
+            stair_branch_point point = point_of(1.9 * exp(-0.01 * sqrt(v)), 0.05,
+                                                common  ? 0.02
+                                                : k % 2 ? 0.02
+                                                        : -0.02);
+            stair_fold_note(&fold, v, &point);
+        }
+        doubt[common] = stair_fold_doubt(&fold, 2, &worst);
+    }
+    assert_true(doubt[1] < 0.005); /* what is left to change in a decade is 0.01 (sqrt(10) - 1) sqrt(v) */
+    assert_true(doubt[0] > 3 * doubt[1]);
+}
+
+/* A point that was solved with the full rule tells of those next to it. */
+static void a_solved_point_helps_the_others(void **state)
+{
+    stair_fold fold = {0};
+    int worst, k = 0;
+    (void)state;
+    for (double v = 1; v > 1e-2; v *= 0.5, k++) { /* far from its end: the end says little */
+        stair_branch_point point = point_of(2 * exp(-0.3 * sqrt(v)) * 1.04, 0.05, 0.02);
+        stair_fold_note(&fold, v, &point);
+    }
+    double before = stair_fold_doubt(&fold, 2, &worst);
+    for (k = 0; k < fold.count; k++) {
+        stair_branch_point point = point_of(2 * exp(-0.3 * sqrt(fold.point[k].v)), 1e-6, 0);
+        stair_fold_solved(&fold, k, &point);
+    }
+    double after = stair_fold_doubt(&fold, 2, &worst);
+    assert_true(before > 0 && after == 0 && worst == -1);
+}
+
+/* Another rule: what came before is forgotten. */
+static void ratios_are_of_one_rule(void **state)
+{
+    stair_fold fold = {0};
+    stair_branch_point point = point_of(1, 0.1, 0);
+    (void)state;
+    stair_fold_note(&fold, 1, &point);
+    stair_fold_note(&fold, 0.5, &point);
+    assert_int_equal(fold.count, 2);
+    point.replicates = 3;
+    stair_fold_note(&fold, 0.25, &point);
+    assert_int_equal(fold.count, 1);
+    point.random = false;
+    stair_fold_note(&fold, 0.125, &point);
+    assert_int_equal(fold.count, 1);
+    assert_close(fold.point[0].v, 0.125, 0);
+    assert_close(fold.point[0].noise, 0.1, 1e-15);
+    for (int k = 0; k < 2 * STAIR_FOLD_POINTS; k++) stair_fold_note(&fold, 0.1, &point);
+    assert_int_equal(fold.count, STAIR_FOLD_POINTS);
+}
+
+static double said;
+static bool go_on;
+
+static bool hear(void *user, double done, double total)
+{
+    assert_ptr_equal(user, &said);
+    assert_true(total == 1);
+    said = done;
+    return go_on;
+}
+
+/* Progress of a stage stays inside its share, grows from round to round, and passes on a wish to stop. */
+static void stages_only_go_forward(void **state)
+{
+    stair_stage stage;
+    double before = 0.25;
+    (void)state;
+    go_on = true;
+    stair_context_set_progress(context, hear, &said);
+    stair_stage_begin(&stage, context);
+    stair_stage_set(&stage, 0.25, 0.5);
+    for (int round = 0; round < 200; round++)
+        for (int k = 0; k < 4; k++) {
+            assert_true(context->progress(context->progress_user, k, 4));
+            assert_true(said >= before && said < 0.75);
+            before = said;
+        }
+    assert_true(said > 0.6); /* 200 rounds of 200 + 64 */
+    stair_stage_set(&stage, 0.75, 0.25);
+    assert_true(context->progress(context->progress_user, 0, 4));
+    assert_close(said, 0.75, 0);
+    assert_true(context->progress(context->progress_user, 0, 0)); /* no total: nothing is done */
+    assert_close(said, 0.75, 0);
+    go_on = false;
+    assert_false(context->progress(context->progress_user, 1, 4));
+    stair_stage_end(&stage);
+    assert_true(context->progress == hear && context->progress_user == &said);
+    stair_context_set_progress(context, NULL, NULL);
+    stair_stage_begin(&stage, context); /* nobody listens */
+    assert_true(context->progress(context->progress_user, 1, 4));
+    stair_stage_end(&stage);
+}
+
+/* More precision is more of everything, samples that are asked for are those there are, and the way is looked
+ * for with less. */
+static void efforts_follow_the_precision(void **state)
+{
+    stair_asymptotics_options o = stair_asymptotics_defaults();
+    stair_model *model = model_of("attention:layers=2");
+    const stair_structure *structure = structure_of(model);
+    stair_average_effort before = {0};
+    double patience = 0;
+    (void)state;
+    for (o.precision = 0.1; o.precision > 5e-6; o.precision *= 0.1) {
+        stair_average_effort fine = stair_effort_fine(&o), coarse = stair_effort_coarse(structure, &o);
+        assert_true(fine.points >= before.points && fine.nodes >= before.nodes);
+        assert_true(fine.fineness >= before.fineness && fine.fineness >= coarse.fineness);
+        assert_true(coarse.points * (size_t)coarse.replicates <= fine.points * (size_t)fine.replicates ||
+                    o.precision > 0.05);
+        assert_true(fine.channel.precision <= 3.001 * o.precision && fine.channel.precision <= 0.01);
+        assert_true(fine.channel.noise >= fine.channel.precision && fine.channel.noise <= 0.15);
+        assert_int_equal(fine.replicates, o.replicates);
+        assert_true(stair_effort_patience(&o) >= patience);
+        patience = stair_effort_patience(&o);
+        before = fine;
+    }
+    o = stair_asymptotics_defaults();
+    o.precision = 0.01; /* where patience is in minutes of one core */
+    assert_close(stair_effort_patience(&o), 60 * o.patience, 1e-9);
+    o.patience = 0;
+    assert_true(isinf(stair_effort_patience(&o)));
+    o.patience = 2;
+    o.points = 1 << 14;
+    assert_true(isinf(stair_effort_patience(&o)));
+    assert_int_equal(stair_effort_fine(&o).points, (1 << 14) / o.replicates);
+    o.inner = 0.02;
+    assert_close(stair_effort_fine(&o).channel.precision, 0.02, 0);
+    assert_close(stair_effort_fine(&o).channel.noise, 0.02, 0);
+    stair_model_destroy(&model);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_walk_from_below_leaves_no_doubt),
+        cmocka_unit_test(a_top_is_in_the_doubt),
+        cmocka_unit_test(noise_in_common_is_no_doubt),
+        cmocka_unit_test(a_solved_point_helps_the_others),
+        cmocka_unit_test(ratios_are_of_one_rule),
+        cmocka_unit_test(stages_only_go_forward),
+        cmocka_unit_test(efforts_follow_the_precision),
+    };
+    return cmocka_run_group_tests(tests, open_context, close_context);
+}

@@ -1,0 +1,165 @@
+/* Rules of averages one by one, where it takes little: what is known of f, log Z and the operator at an
+ * overlap holds for each of them.
+ *
+ * Q tells about the label as much as it takes from what the label tells about Z: dE log Z / dQ = f / 2.
+ * Next to Q = 0 the operator is the slope of f: f(e X) = e F(X) + O(e^2). */
+#include "fixture.h"
+
+#include "asymptotics/operator.h"
+#include "average/average.h"
+
+#include <math.h>
+#include <string.h>
+
+#define MOST 4 /* rows */
+
+typedef struct {
+    double f[MOST * MOST], logz, leading; /* the last: eigenvalue of the operator on what is not learned */
+    double f_error, logz_error, leading_error, bias;
+    int replicates;
+} found;
+
+static stair_average_effort effort_of(const char *rule, double fineness)
+{
+    stair_average_effort effort = {.rule = stair_average_rule_named(rule),
+                                   .fineness = fineness,
+                                   .nodes = 1024,
+                                   .points = 128,
+                                   .replicates = 8,
+                                   .widening = 1.2,
+                                   .seed = 1,
+                                   .channel = stair_channel_defaults()};
+    effort.channel.precision = 1e-6;
+    return effort;
+}
+
+/* The numbers of one rule at Q = diag(overlap); where that is zero nothing is learned. */
+static found evaluate(const stair_model *model, const stair_average_effort *effort, const double *overlap)
+{
+    const stair_structure *structure = structure_of(model);
+    int p = model->info.indices, kernel = 0;
+    double q[MOST * MOST] = {0}, basis[MOST * MOST] = {0}, part[64], f[MOST * MOST];
+    stair_average average;
+    found out = {0};
+    for (int i = 0; i < p; i++) kernel += (q[i * (p + 1)] = overlap[i]) == 0;
+    for (int i = 0, k = 0; i < p; i++)
+        if (overlap[i] == 0) basis[i * kernel + k++] = 1;
+    assert_int_equal(stair_average_create(context, structure, kernel, effort->replicates, &average),
+                     STAIR_OK);
+    if (stair_average_evaluate(context, structure, effort, q, basis, &average) != STAIR_OK)
+        fail_msg("%s: %s", stair_model_spec(model), stair_context_message(context));
+    if (effort->rule) assert_ptr_equal(average.rule, effort->rule);
+    out.replicates = average.replicates;
+    out.bias = average.bias;
+    stair_average_f(&average, -1, out.f);
+    for (int i = 0; i < p * p; i++) {
+        for (int r = 0; r < average.replicates; r++) {
+            stair_average_f(&average, r, f);
+            part[r] = f[i];
+        }
+        out.f_error = fmax(out.f_error, stair_average_spread(&average, part));
+    }
+    out.logz = stair_average_logz(&average, -1);
+    for (int r = 0; r < average.replicates; r++) part[r] = stair_average_logz(&average, r);
+    out.logz_error = hypot(stair_average_spread(&average, part), average.logz_bias);
+    if (kernel) {
+        stair_leading leading;
+        stair_operator_leading(&average, &structure->symmetry, basis, &leading);
+        out.leading = leading.value;
+        out.leading_error = leading.error;
+    }
+    stair_average_destroy(&average);
+    return out;
+}
+
+typedef struct {
+    const char *name, *spec, *rule;
+    double overlap[MOST], fineness, tolerance; /* relative, of slopes */
+} slope_case;
+
+/* dE log Z / dQ_ii = f_ii / 2, by central differences; with random nodes both sides have the same ones. */
+static void slope_of_log_z_is_half_of_f(void **state)
+{
+    const slope_case *c = *state;
+    const double by = 0.01;
+    stair_model *model = model_of(c->spec);
+    stair_average_effort effort = effort_of(c->rule, c->fineness);
+    found at = evaluate(model, &effort, c->overlap);
+    int p = model->info.indices;
+    for (int i = 0; i < p; i++) {
+        double overlap[MOST];
+        if (c->overlap[i] == 0) continue;
+        memcpy(overlap, c->overlap, sizeof overlap);
+        overlap[i] += by;
+        found more = evaluate(model, &effort, overlap);
+        overlap[i] -= 2 * by;
+        found less = evaluate(model, &effort, overlap);
+        double slope = (more.logz - less.logz) / (2 * by), f = at.f[i * (p + 1)];
+        assert_close(2 * slope, f, c->tolerance * f);
+    }
+    stair_model_destroy(&model);
+}
+
+static slope_case slopes[] = {
+    {"signs", "sign", "label-sum", {0.5}, 1, 2e-4},
+    {"doors", "door:width=1", "label-sum", {0.6}, 1, 4e-4},
+    {"two signs", "parity:indices=2", "label-sum", {0.5, 0.4}, 1, 2e-4},
+    {"three signs", "committee:indices=3", "label-sum", {0.3, 0.5, 0.4}, 1, 0.06},
+    {"two layers", "attention:layers=2", "label-grid", {0, 0.8}, 0.9, 2e-3},
+    {"two layers, both", "attention:layers=2,skip=2", "label-grid", {0.6, 0.9}, 0.9, 5e-3},
+    {"two layers, large skip", "attention:layers=2,skip=-3", "label-grid", {0.5, 0.8}, 0.9, 5e-3},
+    {"one layer", "attention:layers=1", "samples", {0.5}, 1, 0.02},
+    {"one layer, noise", "attention:layers=1,prenoise=0.1", "samples", {0.5}, 1, 0.02},
+    {"two layers, samples", "attention:layers=2", "samples", {0.5, 0.8}, 1, 0.05},
+    {"committee limit", "attention-limit:layers=3,beta=1", "samples", {0, 0, 0.8}, 1, 0.05},
+};
+
+/* Eigenvalues of the operator at Q = 0 by one rule and by another that shares no nodes with it. */
+typedef struct {
+    const char *name, *spec, *one, *other;
+    double fineness, nearness;
+} operator_case;
+
+static void operators_agree(void **state)
+{
+    const operator_case *c = *state;
+    stair_model *model = model_of(c->spec);
+    double nothing[MOST] = {0};
+    stair_average_effort effort = effort_of(c->one, c->fineness);
+    found one = evaluate(model, &effort, nothing);
+    effort = effort_of(c->other, c->fineness);
+    effort.points = 32;
+    effort.channel.precision = 1e-2;
+    found other = evaluate(model, &effort, nothing);
+    double error = hypot(one.leading_error, other.leading_error);
+    assert_true(one.leading > 0 && error < c->nearness * one.leading);
+    assert_close(one.leading, other.leading, 4 * error + 1e-9);
+    assert_close(one.logz, other.logz, 4 * hypot(one.logz_error, other.logz_error) + 1e-9);
+    stair_model_destroy(&model);
+}
+
+static operator_case operators[] = {
+    {"operator: one layer", "attention:layers=1", "hermite", "samples", 1, 0.1},
+    {"operator: three tokens", "attention:layers=1,tokens=3", "hermite", "samples", 1, 0.1},
+    {"operator: untied", "attention:layers=1,weights=untied,tokens=3", "formula", "samples", 1, 0.2},
+    {"operator: two rows", "attention:layers=1,rank=2", "label-plane", "samples", 1, 0.2},
+    {"operator: two layers", "attention:layers=2", "label-grid", "samples", 1, 0.2},
+    {"operator: square", "expr:z1^2,noise=0.3", "label-line", "samples", 1, 0.2},
+    {"operator: cosine", "expr:cos(2*z1)", "label-line", "samples", 1, 0.2},
+    {"operator: two tokens", "expr:z1^2,tokens=2", "label-line", "samples", 1, 0.2},
+    {"operator: parity", "parity:indices=2", "label-sum", "samples", 1, 0.2},
+};
+
+int main(int argc, char **argv)
+{
+    enum { SLOPES = sizeof slopes / sizeof *slopes, OPERATORS = sizeof operators / sizeof *operators };
+    struct CMUnitTest tests[SLOPES + OPERATORS] = {{0}};
+    for (int k = 0; k < SLOPES; k++)
+        tests[k] = (struct CMUnitTest){
+            .name = slopes[k].name, .test_func = slope_of_log_z_is_half_of_f, .initial_state = &slopes[k]};
+    for (int k = 0; k < OPERATORS; k++)
+        tests[SLOPES + k] = (struct CMUnitTest){
+            .name = operators[k].name, .test_func = operators_agree, .initial_state = &operators[k]};
+    if (argc > 1) cmocka_set_test_filter(argv[1]);
+    return cmocka_run_group_tests(tests, open_context, close_context);
+}
