@@ -4,6 +4,8 @@
 
 #include "asymptotics/effort.h"
 #include "asymptotics/fold.h"
+#include "asymptotics/perfect.h"
+#include "asymptotics/prediction.h"
 #include "asymptotics/stage.h"
 #include "core/context.h"
 
@@ -197,6 +199,89 @@ static void efforts_follow_the_precision(void **state)
     stair_model_destroy(&model);
 }
 
+/* out = base + a normals, token by token; of a triangle nothing above the diagonal is read. */
+static void spread_is_a_product_of_matrices(void **state)
+{
+    static const double a[] = {2, 0, 3, 5}, normals[] = {1, -1, 10, 20}, base[] = {100, 200, 300, 400};
+    static const double nan_above[] = {2, NAN, 3, 5}, full[] = {2, 7, 3, 5};
+    double out[4];
+    (void)state;
+    stair_prediction_spread(2, 2, a, false, base, normals, out);
+    for (int k = 0; k < 4; k++) assert_close(out[k], ((double[]){102, 198, 353, 497})[k], 1e-12);
+    stair_prediction_spread(2, 2, nan_above, true, NULL, normals, out);
+    for (int k = 0; k < 4; k++) assert_close(out[k], ((double[]){2, -2, 53, 97})[k], 1e-12);
+    stair_prediction_spread(2, 2, full, false, NULL, normals, out);
+    for (int k = 0; k < 4; k++) assert_close(out[k], ((double[]){72, 138, 53, 97})[k], 1e-12);
+}
+
+static void distances_and_means_of_predictions(void **state)
+{
+    double sum = 1, mean, error;
+    (void)state;
+    stair_prediction_add(3, 0.5, (double[]){1, 2, 3}, (double[]){0, 4, 6}, &sum);
+    assert_close(sum, 1 + 0.5 * (1 + 4 + 9), 1e-12);
+    stair_prediction_average(8, (double[]){1, 1, 1, 1, 1, 1, 1, 1}, &mean, &error);
+    assert_true(mean == 1 && error == 0);
+    stair_prediction_average(8, (double[]){0, 2, 0, 2, 0, 2, 0, 2}, &mean, &error);
+    assert_close(mean, 1, 1e-15);
+    assert_true(error >= sqrt(1.0 / 7) && error < 2 * sqrt(1.0 / 7)); /* Student's factor is in it */
+}
+
+/* V -> 0 of relu: the label is flat half of the time.  Where counting is exact there is no error, and the
+ * ratios of V are those of a matrix of trace one. */
+static void perfect_recovery_by_its_local_limit(void **state)
+{
+    stair_perfect found;
+    stair_model *model = model_of("relu");
+    (void)state;
+    assert_int_equal(stair_perfect_find(context, structure_of(model), 256, 8, 1, &found), STAIR_OK);
+    assert_close(found.counting, 1, 0);
+    assert_true(found.error < 0.1); /* a lattice may have half of its points on either side */
+    assert_close(found.alpha, 2, 4 * found.error + 1e-9);
+    stair_model_destroy(&model);
+    model = model_of("attention:layers=2");
+    assert_int_equal(stair_perfect_find(context, structure_of(model), 256, 4, 1, &found), STAIR_OK);
+    assert_true(found.error == 0 && found.alpha == found.counting && found.counting == 1);
+    assert_close(found.ratios[0] + found.ratios[1], 1, 1e-12);
+    model->blocks = 2; /* each row sees twice the samples */
+    assert_int_equal(stair_perfect_find(context, structure_of(model), 256, 4, 1, &found), STAIR_OK);
+    assert_close(found.alpha, 0.5, 1e-12);
+    stair_model_destroy(&model);
+}
+
+/* What a sign tells of its row: one integral, and H times that on H blocks. */
+static void information_of_signs(void **state)
+{
+    stair_asymptotics_options o = stair_asymptotics_defaults();
+    stair_model *model = model_of("sign");
+    double f, error, expected = 0;
+    const double q = 0.5, v = 1 - q;
+    (void)state;
+    for (double x = -8; x < 8; x += 1e-3) { /* g = +-phi(t) / (sqrt(v) Phi(+-t)), t = omega / sqrt(v) */
+        double t = sqrt(q / v) * x, phi = exp(-0.5 * t * t) / sqrt(2 * M_PI), up = 0.5 * erfc(-t * M_SQRT1_2),
+               down = 0.5 * erfc(t * M_SQRT1_2);
+        expected += 1e-3 * exp(-0.5 * x * x) / sqrt(2 * M_PI) * phi * phi / v * (1 / up + 1 / down);
+    }
+    assert_int_equal(stair_information_at(context, model, &o, &q, &f, &error), STAIR_OK);
+    assert_close(f, expected, 1e-6);
+    assert_true(error < 1e-6);
+    model->blocks = 3;
+    double again;
+    assert_int_equal(stair_information_at(context, model, &o, &q, &again, &error), STAIR_OK);
+    assert_close(again, 3 * f, 1e-12);
+    stair_model_destroy(&model);
+    model = model_of("attention:layers=1"); /* by samples: f is a mean, and its error that of one */
+    o.precision = 0.02;
+    double errors[2];
+    assert_int_equal(stair_information_at(context, model, &o, &q, &f, &errors[0]), STAIR_OK);
+    model->blocks = 2;
+    assert_int_equal(stair_information_at(context, model, &o, &q, &again, &errors[1]), STAIR_OK);
+    assert_close(again, 2 * f, 1e-12 * f);
+    assert_close(errors[1], 2 * errors[0], 1e-12);
+    assert_true(errors[0] > 0 && errors[0] < 0.05 * f);
+    stair_model_destroy(&model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -207,6 +292,10 @@ int main(void)
         cmocka_unit_test(ratios_are_of_one_rule),
         cmocka_unit_test(stages_only_go_forward),
         cmocka_unit_test(efforts_follow_the_precision),
+        cmocka_unit_test(spread_is_a_product_of_matrices),
+        cmocka_unit_test(distances_and_means_of_predictions),
+        cmocka_unit_test(perfect_recovery_by_its_local_limit),
+        cmocka_unit_test(information_of_signs),
     };
     return cmocka_run_group_tests(tests, open_context, close_context);
 }

@@ -7,6 +7,9 @@
 
 #include "asymptotics/operator.h"
 #include "average/average.h"
+#include "average/label_places.h"
+#include "average/node_set.h"
+#include "model/formula.h"
 
 #include <math.h>
 #include <string.h>
@@ -150,16 +153,94 @@ static operator_case operators[] = {
     {"operator: parity", "parity:indices=2", "label-sum", "samples", 1, 0.2},
 };
 
+/* Critical values, kinks and ends of links that are known. */
+typedef struct {
+    const char *spec;
+    double low, high;
+    int count;
+    double value[6];
+} place_case;
+
+static void critical_values_are_found(void **state)
+{
+    static const place_case cases[] = {
+        {"expr:z1^4-3*z1^2", -10, 10, 2, {-2.25, 0}},
+        {"expr:(z1-1)^2+(z2+0.5)^2+z1*z2", -10, 4, 1, {-13.0 / 12}},
+        {"expr:cos(2*z1)+z2^2-2*z2", -10, 3, 2, {-2, 0}},
+        {"expr:(z1^2-1)^2+(z2^2-4)^2+(z3-1)^2", -1, 17.5, 4, {0, 1, 16, 17}},
+        {"expr:abs(z1-1)+z2^2", -10, 4, 1, {0}},
+    };
+    (void)state;
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        stair_model *model = model_of(cases[k].spec);
+        const stair_program *program = &model->ops->program(model)->program;
+        double place[STAIR_LABEL_PLACES];
+        int count = 0, seen = 0;
+        stair_label_places(program, 8, 1e-9, cases[k].low, cases[k].high, &count, place);
+        for (int i = 0; i < count; i++) {
+            assert_true(place[i] > cases[k].low && place[i] < cases[k].high);
+            assert_true(i == 0 || place[i] > place[i - 1]);
+            for (int j = 0; j < cases[k].count; j++) seen += fabs(place[i] - cases[k].value[j]) < 1e-7;
+        }
+        assert_int_equal(seen, cases[k].count);
+        stair_model_destroy(&model);
+    }
+}
+
+/* A label that is the same for all Z tells nothing, and there is no error. */
+static void constant_labels_tell_nothing(void **state)
+{
+    stair_model *model = model_of("attention:layers=1,tokens=1");
+    stair_average_effort effort = effort_of("constant", 1);
+    double overlaps[] = {0, 0.5};
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        found at = evaluate(model, &effort, &overlaps[k]);
+        assert_true(at.f[0] == 0 && at.logz == 0 && at.leading == 0);
+        assert_true(at.f_error == 0 && at.logz_error == 0 && at.leading_error == 0 && at.bias == 0);
+    }
+    stair_model_destroy(&model);
+    model = model_of("attention:layers=1"); /* others are not constant */
+    assert_false(stair_average_constant.fits(structure_of(model), &effort, overlaps));
+    stair_model_destroy(&model);
+}
+
+/* Nodes are kept once, in the order they came in, however many; also after the table has grown. */
+static void nodes_are_kept_once(void **state)
+{
+    stair_node_set set = {0};
+    enum { SIDE = 60 };
+    (void)state;
+    for (int round = 0; round < 2; round++) {
+        for (int again = 0; again < 2; again++)
+            for (int k = 0; k < 2 * SIDE * SIDE; k++) {
+                stair_node node = {k % 2, k / 2 % SIDE - 30, k / 2 / SIDE - 30};
+                assert_int_equal(stair_node_set_add(context, &set, &node), STAIR_OK);
+            }
+        assert_int_equal(set.count, 2 * SIDE * SIDE);
+        for (int k = 0; k < 2 * SIDE * SIDE; k++)
+            assert_true(set.list[k].group == k % 2 && set.list[k].i == k / 2 % SIDE - 30 &&
+                        set.list[k].j == k / 2 / SIDE - 30);
+        assert_true(2 * set.count <= set.slot_count);
+        stair_node_set_clear(&set);
+        assert_int_equal(set.count, 0);
+    }
+    stair_node_set_free(&set);
+}
+
 int main(int argc, char **argv)
 {
     enum { SLOPES = sizeof slopes / sizeof *slopes, OPERATORS = sizeof operators / sizeof *operators };
-    struct CMUnitTest tests[SLOPES + OPERATORS] = {{0}};
+    struct CMUnitTest tests[SLOPES + OPERATORS + 3] = {{0}};
     for (int k = 0; k < SLOPES; k++)
         tests[k] = (struct CMUnitTest){
             .name = slopes[k].name, .test_func = slope_of_log_z_is_half_of_f, .initial_state = &slopes[k]};
     for (int k = 0; k < OPERATORS; k++)
         tests[SLOPES + k] = (struct CMUnitTest){
             .name = operators[k].name, .test_func = operators_agree, .initial_state = &operators[k]};
+    tests[SLOPES + OPERATORS] = (struct CMUnitTest)cmocka_unit_test(critical_values_are_found);
+    tests[SLOPES + OPERATORS + 1] = (struct CMUnitTest)cmocka_unit_test(constant_labels_tell_nothing);
+    tests[SLOPES + OPERATORS + 2] = (struct CMUnitTest)cmocka_unit_test(nodes_are_kept_once);
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, open_context, close_context);
 }
