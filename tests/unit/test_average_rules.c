@@ -20,6 +20,7 @@ typedef struct {
     double f[MOST * MOST], logz, leading; /* the last: eigenvalue of the operator on what is not learned */
     double f_error, logz_error, leading_error, bias;
     int replicates;
+    bool random;
 } found;
 
 static stair_average_effort effort_of(const char *rule, double fineness)
@@ -53,6 +54,7 @@ static found evaluate(const stair_model *model, const stair_average_effort *effo
         fail_msg("%s: %s", stair_model_spec(model), stair_context_message(context));
     if (effort->rule) assert_ptr_equal(average.rule, effort->rule);
     out.replicates = average.replicates;
+    out.random = average.random;
     out.bias = average.bias;
     stair_average_f(&average, -1, out.f);
     for (int i = 0; i < p * p; i++) {
@@ -196,9 +198,10 @@ static void constant_labels_tell_nothing(void **state)
     (void)state;
     for (int k = 0; k < 2; k++) {
         found at = evaluate(model, &effort, &overlaps[k]);
-        assert_true(at.f[0] == 0 && at.logz == 0 && at.leading == 0);
+        assert_true(at.f[0] == 0 && at.logz == 0 && at.leading == 0 && !at.random);
         assert_true(at.f_error == 0 && at.logz_error == 0 && at.leading_error == 0 && at.bias == 0);
     }
+    assert_false(stair_average_constant.random(structure_of(model)));
     stair_model_destroy(&model);
     model = model_of("attention:layers=1"); /* others are not constant */
     assert_false(stair_average_constant.fits(structure_of(model), &effort, overlaps));
