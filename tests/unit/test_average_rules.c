@@ -9,7 +9,9 @@
 #include "average/average.h"
 #include "average/label_places.h"
 #include "average/node_set.h"
+#include "core/rng.h"
 #include "model/formula.h"
+#include "posterior/denoiser.h"
 
 #include <math.h>
 #include <string.h>
@@ -231,10 +233,84 @@ static void nodes_are_kept_once(void **state)
     stair_node_set_free(&set);
 }
 
+/* Parts of a posterior: whole, first half, second half.  The whole lies between its halves, to second order
+ * in how far they are apart; `error` of rules with halves is half their distance in log Z.  The
+ * channel, which shares no nodes with them, says the same. */
+static void halves_make_the_whole(void **state)
+{
+    static const struct {
+        const char *spec;
+        double v, fineness;
+        const stair_denoiser_rule *rule;
+    } cases[] = {{"attention:layers=1,tokens=3,rank=2", 0.7, 1, &stair_denoiser_channel},
+                 {"attention:layers=2", 0.5, 1, &stair_denoiser_one_row},
+                 {"attention:layers=1,rank=2", 0.5, 1, &stair_denoiser_two_rows}};
+    enum { N = 5, CELLS = 6 };
+    (void)state;
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        stair_model *model = model_of(cases[c].spec);
+        int p = model->info.indices, pm = p * model->info.tokens;
+        double z[N * CELLS], omega[N * CELLS], normals[2 * CELLS], label[N * 9],
+            cov[4] = {0}, error[N], anchors[N * 3], logz[3 * N], g[3 * N * CELLS], dg[3 * N * CELLS * CELLS];
+        stair_denoiser_effort effort = {
+            .fineness = cases[c].fineness, .nodes = 1024, .seed = 1, .channel = stair_channel_defaults()};
+        stair_denoised out = {.logz = logz, .g = g, .dg = dg, .error = error, .anchors = anchors};
+        stair_denoiser denoiser;
+        effort.channel.precision = 0.02;
+        for (int i = 0; i < p; i++) cov[i * (p + 1)] = cases[c].v;
+        for (int n = 0; n < N; n++) {
+            stair_rng_normals(21, STAIR_RNG_POINTS, (uint64_t)n, 2 * pm, normals);
+            for (int k = 0; k < pm; k++) {
+                omega[n * pm + k] = sqrt(1 - cases[c].v) * normals[k];
+                z[n * pm + k] = omega[n * pm + k] + sqrt(cases[c].v) * normals[pm + k];
+            }
+        }
+        assert_int_equal(stair_model_forward(context, model, N, z, label), STAIR_OK);
+        assert_int_equal(stair_denoiser_create(context, structure_of(model), cov, &effort, &denoiser),
+                         STAIR_OK);
+        assert_ptr_equal(denoiser.rule, cases[c].rule);
+        assert_int_equal(denoiser.parts, 3);
+        assert_int_equal(stair_denoiser_evaluate(context, &denoiser, 0, N, label, omega, NULL, &out),
+                         STAIR_OK);
+        double other[N], other_g[N * CELLS], other_dg[N * CELLS * CELLS], other_error[N];
+        stair_channel_result channel = {.logz = other, .g = other_g, .dg = other_dg, .error = other_error};
+        effort.channel.precision = 5e-3;
+        effort.channel.seed = 7;
+        assert_int_equal(
+            stair_channel_evaluate(context, model, &effort.channel, 0, N, label, omega, 1, cov, &channel),
+            STAIR_OK);
+        for (size_t i = 0; i < N; i++) {
+            size_t at[3];
+            for (int k = 0; k < 3; k++) at[k] = stair_denoised_at(&denoiser, &out, i, k);
+            double apart = fabs(logz[at[1]] - logz[at[2]]), far = 0, size = 0, off = 0;
+            if (denoiser.rule->by_sample) assert_close(error[i], 0.5 * apart, 1e-15);
+            assert_true(error[i] >= 0 && error[i] < 0.2);
+            assert_close(logz[at[0]], 0.5 * (logz[at[1]] + logz[at[2]]), apart * apart + 1e-9);
+            for (int k = 0; k < pm; k++) {
+                double one = g[at[1] * pm + k], two = g[at[2] * pm + k], all = g[at[0] * pm + k];
+                far += (one - two) * (one - two);
+                off += pow(all - 0.5 * (one + two), 2);
+                size += all * all;
+            }
+            assert_true(sqrt(far) < 0.5 * (0.2 + sqrt(size)) && off <= 0.3 * far + 1e-12);
+            assert_close(logz[at[0]], other[i], 4 * hypot(error[i], other_error[i]) + 1e-6);
+            double gap = 0;
+            for (int k = 0; k < pm; k++) gap += pow(g[at[0] * pm + k] - other_g[i * pm + k], 2);
+            assert_true(sqrt(gap) <= 4 * (error[i] + other_error[i]) * (0.2 + sqrt(size)) + 1e-6);
+            for (int k = 0; k < pm * pm; k++) {
+                double one = dg[at[1] * pm * pm + k], two = dg[at[2] * pm * pm + k];
+                assert_close(dg[at[0] * pm * pm + k], 0.5 * (one + two), 0.5 * fabs(one - two) + 0.05);
+            }
+        }
+        stair_denoiser_destroy(&denoiser);
+        stair_model_destroy(&model);
+    }
+}
+
 int main(int argc, char **argv)
 {
     enum { SLOPES = sizeof slopes / sizeof *slopes, OPERATORS = sizeof operators / sizeof *operators };
-    struct CMUnitTest tests[SLOPES + OPERATORS + 3] = {{0}};
+    struct CMUnitTest tests[SLOPES + OPERATORS + 4] = {{0}};
     for (int k = 0; k < SLOPES; k++)
         tests[k] = (struct CMUnitTest){
             .name = slopes[k].name, .test_func = slope_of_log_z_is_half_of_f, .initial_state = &slopes[k]};
@@ -244,6 +320,7 @@ int main(int argc, char **argv)
     tests[SLOPES + OPERATORS] = (struct CMUnitTest)cmocka_unit_test(critical_values_are_found);
     tests[SLOPES + OPERATORS + 1] = (struct CMUnitTest)cmocka_unit_test(constant_labels_tell_nothing);
     tests[SLOPES + OPERATORS + 2] = (struct CMUnitTest)cmocka_unit_test(nodes_are_kept_once);
+    tests[SLOPES + OPERATORS + 3] = (struct CMUnitTest)cmocka_unit_test(halves_make_the_whole);
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, open_context, close_context);
 }
