@@ -294,6 +294,66 @@ static void information_of_signs(void **state)
     stair_model_destroy(&model);
 }
 
+/* At a fixed point Q/(1 - Q) = alpha f(Q) + lambda/(1 - lambda), row by row; without side information nothing
+ * is learned of two signs below pi^2/4 and the same of both above. */
+static void fixed_points(int rows)
+{
+    static const struct {
+        const char *spec;
+        double alpha, side;
+        bool informed, nothing;
+    } cases[] = {{"sign", 2, 0, false, false},
+                 {"sign", 2, 0, true, false},
+                 {"sign", 1.3, 0.4, false, false},
+                 {"sign", 0, 0.4, false, false},
+                 {"parity:indices=2", 2, 0, false, true},
+                 {"parity:indices=2", 2, 0.3, false, false},
+                 {"parity:indices=2", 3, 0, false, false}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        stair_asymptotics_options o = stair_asymptotics_defaults();
+        stair_model *model = model_of(cases[k].spec);
+        double q[4], error[4], f[4], f_error[4];
+        stair_evolution result = {.q = q, .q_error = error};
+        int p = model->info.indices;
+        if (p != rows) {
+            stair_model_destroy(&model);
+            continue;
+        }
+        o.side = cases[k].side;
+        assert_int_equal(stair_evolve(context, model, &o, cases[k].alpha, cases[k].informed, NULL, &result),
+                         STAIR_OK);
+        assert_true(result.stop == STAIR_STOP_CONVERGED ||
+                    (cases[k].nothing && result.stop == STAIR_STOP_ZERO));
+        assert_int_equal(stair_information_at(context, model, &o, q, f, f_error), STAIR_OK);
+        for (int i = 0; i < p * p; i++) {
+            bool diagonal = i % (p + 1) == 0;
+            double rest = (1 - q[i]) * (1 - q[i]);
+            assert_true(error[i] >= 0 && error[i] < 2e-3);
+            if (cases[k].nothing) assert_true(q[i] == 0);
+            if (!diagonal) assert_close(q[i], 0, 1e-9);
+            if (diagonal && !cases[k].nothing) {
+                assert_true(q[i] > 0.1 && q[i] < 0.95);
+                assert_close(q[i] / (1 - q[i]), cases[k].alpha * f[i] + o.side / (1 - o.side),
+                             (2e-3 * q[i] * (1 - q[i]) + 3 * error[i]) / rest);
+            }
+        }
+        if (p > 1) assert_close(q[0], q[3], 3 * error[0] + 1e-9);
+        stair_model_destroy(&model);
+    }
+}
+
+static void fixed_points_of_signs(void **state)
+{
+    (void)state;
+    fixed_points(1);
+}
+
+static void fixed_points_of_two_signs(void **state)
+{
+    (void)state;
+    fixed_points(2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -308,6 +368,8 @@ int main(void)
         cmocka_unit_test(distances_and_means_of_predictions),
         cmocka_unit_test(perfect_recovery_by_its_local_limit),
         cmocka_unit_test(information_of_signs),
+        cmocka_unit_test(fixed_points_of_signs),
+        cmocka_unit_test(fixed_points_of_two_signs),
     };
     return cmocka_run_group_tests(tests, open_context, close_context);
 }

@@ -85,10 +85,15 @@ static double overlap_at(const char *spec, double alpha)
     return q[0];
 }
 
-static void overlaps(void **state)
+static void overlap_of_signs(void **state)
 {
     (void)state;
     assert_close(overlap_at("sign", 2), 0.728298, 1e-5);
+}
+
+static void overlap_of_linear_labels(void **state)
+{
+    (void)state;
     assert_close(overlap_at("linear:noise=1", 2), 2 - sqrt(2), 1e-3);
 }
 
@@ -358,7 +363,8 @@ int main(int argc, char **argv)
     enum { FIRST = sizeof first_steps / sizeof *first_steps };
     const struct CMUnitTest others[] = {
         cmocka_unit_test(boxes_are_what_lines_find),
-        cmocka_unit_test(overlaps),
+        cmocka_unit_test(overlap_of_signs),
+        cmocka_unit_test(overlap_of_linear_labels),
         cmocka_unit_test(staircase_has_two_steps),
         cmocka_unit_test(one_index_in_full_is_not_all),
         cmocka_unit_test(relu_needs_twice_the_samples),
