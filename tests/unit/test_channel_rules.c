@@ -126,6 +126,37 @@ static void rules_for_noise_on_y(void **state)
           0.3); /* too little of it for the lattice */
 }
 
+static double normal_density(double x, double variance)
+{
+    return exp(-0.5 * x * x / variance) / sqrt(2 * M_PI * variance);
+}
+
+/* y = z + noise has Gaussian posteriors, and y = sign(z) + noise is a mixture of two halves. */
+static void lines_with_noise_in_closed_form(void **state)
+{
+    const double omega = 0.4, v = 0.6, noise = 0.3, by = 1e-4;
+    (void)state;
+    for (double y = -2; y < 2.5; y += 1.5)
+        for (int k = 0; k < 2; k++) {
+            channel_case c = channel_case_open(k ? "sign:noise=0.3" : "expr:z1,noise=0.3", 1);
+            double logz[3];
+            for (int j = 0; j < 3; j++) { /* at omega, and next to it on both sides */
+                double at = omega + (j ? (j == 1 ? by : -by) : 0), t = at / sqrt(2 * v);
+                logz[j] = k ? log(0.5 * erfc(-t) * normal_density(y - 1, noise) +
+                                  0.5 * erfc(t) * normal_density(y + 1, noise))
+                            : log(normal_density(y - at, v + noise));
+            }
+            c.label[0] = y;
+            c.omega[0] = omega;
+            c.cov[0] = v;
+            channel_case_evaluate(&c, 1e-6, "lines");
+            assert_close(c.logz[0], logz[0], 1e-6);
+            assert_close(c.g[0], (logz[1] - logz[2]) / (2 * by), 1e-5);
+            assert_close(c.dg[0], (logz[1] - 2 * logz[0] + logz[2]) / (by * by), 1e-4);
+            channel_case_close(&c);
+        }
+}
+
 static void a_rule_that_does_not_fit_is_refused(void **state)
 {
     channel_case c = channel_case_open("attention:layers=2", 1);
@@ -292,17 +323,12 @@ int main(int argc, char **argv)
 {
     enum { FEW = sizeof few / sizeof *few };
     const struct CMUnitTest others[] = {
-        cmocka_unit_test(ignorance_changes_nothing),
-        cmocka_unit_test(tubes_join_the_rest),
-        cmocka_unit_test(numbers_of_rules_stay),
-        cmocka_unit_test(marginal_and_lattice),
-        cmocka_unit_test(layered_and_lattice),
-        cmocka_unit_test(layered_and_sampling),
-        cmocka_unit_test(lattice_and_nested),
-        cmocka_unit_test(rules_for_noise_on_y),
-        cmocka_unit_test(a_rule_that_does_not_fit_is_refused),
-        cmocka_unit_test(tails_of_four_dimensions),
-        cmocka_unit_test(more_precision_is_no_worse),
+        cmocka_unit_test(ignorance_changes_nothing), cmocka_unit_test(tubes_join_the_rest),
+        cmocka_unit_test(numbers_of_rules_stay),     cmocka_unit_test(lines_with_noise_in_closed_form),
+        cmocka_unit_test(marginal_and_lattice),      cmocka_unit_test(layered_and_lattice),
+        cmocka_unit_test(layered_and_sampling),      cmocka_unit_test(lattice_and_nested),
+        cmocka_unit_test(rules_for_noise_on_y),      cmocka_unit_test(a_rule_that_does_not_fit_is_refused),
+        cmocka_unit_test(tails_of_four_dimensions),  cmocka_unit_test(more_precision_is_no_worse),
         cmocka_unit_test(halves_are_independent),
     };
     struct CMUnitTest tests[FEW + sizeof others / sizeof *others];
