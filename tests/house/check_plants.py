@@ -14,7 +14,7 @@ import re
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-# Files without a token that could be wrong (tables of names, of functions, of text), and what only a card runs.
+# Files without a token that could be wrong (tables of names, functions, text), and what only a card runs.
 NOTHING = {
     "src/model/registry.c": "a table of models",
     "figures/kinds.c": "a table of figures",
