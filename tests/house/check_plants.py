@@ -14,12 +14,15 @@ import re
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-# Files without a token that could be wrong: tables of names, of functions, of text.
+# Files without a token that could be wrong (tables of names, functions, text), and what only a card runs.
 NOTHING = {
     "src/model/registry.c": "a table of models",
     "figures/kinds.c": "a table of figures",
     "cli/cmd_man.c": "calls one function",
     "cli/cmd_bench.c": "times; bench/ verifies before it does",
+    "src/cuda/backend.c": "runs on a card only: tests/gpu",
+    "src/cuda/means_seam.c": "runs on a card only: tests/gpu",
+    "src/cuda/one_row_seam.c": "runs on a card only: tests/gpu",
 }
 
 

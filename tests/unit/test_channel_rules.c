@@ -7,16 +7,16 @@
 #include "core/rng.h"
 
 /* Both rules at the same points; where their errors are above 5 % it says nothing. */
-static void agree(const char *spec, const char *one, const char *other, double precision, double low)
+static void agree_at(size_t points, const char *spec, const char *one, const char *other, double precision,
+                     double low)
 {
-    enum { POINTS = 40 };
-    channel_case a = channel_case_open(spec, POINTS), b = channel_case_open(spec, POINTS);
+    channel_case a = channel_case_open(spec, points), b = channel_case_open(spec, points);
     size_t compared = 0;
     channel_case_draw(&a, low, 5);
     channel_case_draw(&b, low, 5);
     channel_case_evaluate(&a, precision, one);
     channel_case_evaluate(&b, precision, other);
-    for (size_t i = 0; i < POINTS; i++) {
+    for (size_t i = 0; i < points; i++) {
         double allowed = 4 * (a.error[i] + b.error[i]);
         if (!(allowed < 0.2)) continue;
         compared++;
@@ -26,10 +26,49 @@ static void agree(const char *spec, const char *one, const char *other, double p
             channel_case_gap(a.size * a.size, a.dg + i * a.size * a.size, b.dg + i * a.size * a.size), 0,
             allowed);
     }
-    assert_true(compared > POINTS / 2);
+    assert_true(compared > points / 2);
     channel_case_close(&a);
     channel_case_close(&b);
 }
+
+static void agree(const char *spec, const char *one, const char *other, double precision, double low)
+{
+    agree_at(40, spec, one, other, precision, low);
+}
+
+/* The same at a few points, which takes next to nothing. */
+typedef struct {
+    const char *spec, *one, *other;
+    double precision, low;
+    size_t points;
+} few_case;
+
+static void agree_at_few_points(void **state)
+{
+    const few_case *c = *state;
+    agree_at(c->points, c->spec, c->one, c->other, c->precision, c->low);
+}
+
+static few_case few[] = {
+    {"attention:layers=3", "layered", "lattice", 1e-3, 0.3, 2},
+    {"attention:layers=3,mixing=literal", "layered", "lattice", 1e-3, 0.3, 1},
+    {"attention:layers=3,skip=-2.5", "layered", "sampling", 3e-2, 0.3, 3},
+    {"attention:layers=1,readout=1,noise=0.3", "marginal", "lattice", 2e-2, 0.3, 4},
+    {"attention:layers=1,readout=1,noise=1", "marginal", "sampling", 3e-2, 0.3, 4},
+    {"attention:layers=2,output=sequence", "plane", "sampling", 1e-2, 0.3, 4},
+    {"attention:layers=2", "lattice", "nested", 1e-6, 0.05, 6},
+    {"attention:layers=2,tokens=3", "lattice", "sampling", 1e-2, 0.3, 2},
+    {"attention:layers=1,noise=0.3", "lattice", "nested", 1e-5, 0.1, 4},
+    {"attention:layers=1,noise=0.03", "nested", "sampling", 3e-2, 0.3, 3},
+    {"expr:sin(z1)+z2^2,noise=0.2", "lines", "nested", 1e-4, 0.3, 3},
+    {"expr:z1*z2,noise=0.2", "lines", "sampling", 1e-2, 0.3, 4},
+    {"expr:z1^2-z2^2,noise=0.1", "lines", "nested", 1e-4, 0.3, 3},
+    {"expr:sign(z1)+z2,noise=0.3", "lines", "sampling", 1e-2, 0.3, 3},
+    {"expr:z1^3-3*z1,noise=0.2", "lines", "sampling", 1e-2, 0.3, 6},
+    {"expr:sign(z1)*sign(z2),noise=0.5", "lines", "sampling", 1e-2, 0.3, 3},
+    {"committee:indices=3", "boxes", "lines", 1e-6, 0.3, 3},
+    {"square:tokens=2,noise=0.3", "nested", "sampling", 2e-2, 0.3, 4},
+};
 
 /* Results carry these numbers: a rule keeps its own for ever. */
 static void numbers_of_rules_stay(void **state)
@@ -85,6 +124,37 @@ static void rules_for_noise_on_y(void **state)
     agree("attention:layers=1,tokens=3,noise=0.3", "lattice", "sampling", 3e-2, 0.2);
     agree("attention:layers=1,noise=0.003", "auto", "nested", 1e-4,
           0.3); /* too little of it for the lattice */
+}
+
+static double normal_density(double x, double variance)
+{
+    return exp(-0.5 * x * x / variance) / sqrt(2 * M_PI * variance);
+}
+
+/* y = z + noise has Gaussian posteriors, and y = sign(z) + noise is a mixture of two halves. */
+static void lines_with_noise_in_closed_form(void **state)
+{
+    const double omega = 0.4, v = 0.6, noise = 0.3, by = 1e-4;
+    (void)state;
+    for (double y = -2; y < 2.5; y += 1.5)
+        for (int k = 0; k < 2; k++) {
+            channel_case c = channel_case_open(k ? "sign:noise=0.3" : "expr:z1,noise=0.3", 1);
+            double logz[3];
+            for (int j = 0; j < 3; j++) { /* at omega, and next to it on both sides */
+                double at = omega + (j ? (j == 1 ? by : -by) : 0), t = at / sqrt(2 * v);
+                logz[j] = k ? log(0.5 * erfc(-t) * normal_density(y - 1, noise) +
+                                  0.5 * erfc(t) * normal_density(y + 1, noise))
+                            : log(normal_density(y - at, v + noise));
+            }
+            c.label[0] = y;
+            c.omega[0] = omega;
+            c.cov[0] = v;
+            channel_case_evaluate(&c, 1e-6, "lines");
+            assert_close(c.logz[0], logz[0], 1e-6);
+            assert_close(c.g[0], (logz[1] - logz[2]) / (2 * by), 1e-5);
+            assert_close(c.dg[0], (logz[1] - 2 * logz[0] + logz[2]) / (by * by), 1e-4);
+            channel_case_close(&c);
+        }
 }
 
 static void a_rule_that_does_not_fit_is_refused(void **state)
@@ -251,20 +321,24 @@ static void tubes_join_the_rest(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ignorance_changes_nothing),
-        cmocka_unit_test(tubes_join_the_rest),
-        cmocka_unit_test(numbers_of_rules_stay),
-        cmocka_unit_test(marginal_and_lattice),
-        cmocka_unit_test(layered_and_lattice),
-        cmocka_unit_test(layered_and_sampling),
-        cmocka_unit_test(lattice_and_nested),
-        cmocka_unit_test(rules_for_noise_on_y),
-        cmocka_unit_test(a_rule_that_does_not_fit_is_refused),
-        cmocka_unit_test(tails_of_four_dimensions),
-        cmocka_unit_test(more_precision_is_no_worse),
+    enum { FEW = sizeof few / sizeof *few };
+    const struct CMUnitTest others[] = {
+        cmocka_unit_test(ignorance_changes_nothing), cmocka_unit_test(tubes_join_the_rest),
+        cmocka_unit_test(numbers_of_rules_stay),     cmocka_unit_test(lines_with_noise_in_closed_form),
+        cmocka_unit_test(marginal_and_lattice),      cmocka_unit_test(layered_and_lattice),
+        cmocka_unit_test(layered_and_sampling),      cmocka_unit_test(lattice_and_nested),
+        cmocka_unit_test(rules_for_noise_on_y),      cmocka_unit_test(a_rule_that_does_not_fit_is_refused),
+        cmocka_unit_test(tails_of_four_dimensions),  cmocka_unit_test(more_precision_is_no_worse),
         cmocka_unit_test(halves_are_independent),
     };
+    struct CMUnitTest tests[FEW + sizeof others / sizeof *others];
+    char names[FEW][96];
+    for (int k = 0; k < FEW; k++) {
+        snprintf(names[k], sizeof names[k], "%s/%s,%s", few[k].spec, few[k].one, few[k].other);
+        tests[k] =
+            (struct CMUnitTest){.name = names[k], .test_func = agree_at_few_points, .initial_state = &few[k]};
+    }
+    memcpy(tests + FEW, others, sizeof others);
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

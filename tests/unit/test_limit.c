@@ -224,6 +224,39 @@ static void bad_keys_are_refused(void **state)
     stair_context_destroy(&context);
 }
 
+/* Many layers are two rows and a number of layers that the first stands for; only layers that are alike can
+ * be. */
+static void many_layers_are_counted(void **state)
+{
+    static const char *const refused[] = {
+        "attention-limit:layers=64,tokens=3", "attention-limit:layers=64,rank=2",
+        "attention-limit:layers=64,noise=0.1", "attention-limit:layers=64,prenoise=0.1"};
+    static const int many[] = {3, 4, 64, 1000};
+    stair_context *context;
+    stair_model *model;
+    (void)state;
+    assert_int_equal(stair_context_create(&context), STAIR_OK);
+    for (int k = 0; k < 4; k++)
+        assert_int_equal(stair_model_create(context, refused[k], &model), STAIR_UNSUPPORTED);
+    for (int k = 0; k < 4; k++) {
+        char spec[64];
+        int layers;
+        double share;
+        snprintf(spec, sizeof spec, "attention-limit:layers=%d,beta=2", many[k]);
+        assert_int_equal(stair_model_create(context, spec, &model), STAIR_OK);
+        assert_true(model->ops->committee(model, &layers, &share));
+        assert_int_equal(layers, many[k] - 1);
+        assert_close(share, 1 / (2.0 * many[k]), 1e-12);
+        stair_model_destroy(&model);
+    }
+    assert_int_equal(stair_model_create(context, "attention-limit:layers=3,prenoise=0.1", &model), STAIR_OK);
+    int layers;
+    double share;
+    assert_false(model->ops->committee(model, &layers, &share));
+    stair_model_destroy(&model);
+    stair_context_destroy(&context);
+}
+
 #define WITH(test, spec)                                                                                     \
     {                                                                                                        \
 #test " " spec, test, NULL, NULL, spec                                                               \
@@ -248,6 +281,7 @@ int main(void)
         cmocka_unit_test(flows_say_their_error),
         cmocka_unit_test(flow_learns_like_one_layer),
         cmocka_unit_test(bad_keys_are_refused),
+        cmocka_unit_test(many_layers_are_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
 /* The tables of options of the library: each is complete, and does what it says to every field it names. */
+#include "average/average.h"
 #include "fixture.h"
 
 #include <ctype.h>
@@ -258,6 +259,11 @@ static void methods_are_rules(void **state)
         assert_string_equal(stair_option_choice(method, count + 1), stair_channel_method_name(count));
     assert_null(stair_option_choice(method, count + 1));
     assert_true(count >= 5);
+    method = stair_option_find(stair_options_find("asymptotics"), "method");
+    assert_string_equal(stair_option_choice(method, 0), "auto");
+    for (count = 0; stair_average_rules[count]; count++)
+        assert_string_equal(stair_option_choice(method, count + 1), stair_average_rules[count]->name);
+    assert_null(stair_option_choice(method, count + 1));
 }
 
 /* What no range of one field can say. */

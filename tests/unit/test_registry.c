@@ -168,11 +168,49 @@ static void identities_hold(void **state)
     each_spec(identities_of);
 }
 
+/* Rows that models have, and values of their keys that are just inside and just outside. */
+static void keys_have_their_ranges(void **state)
+{
+    static const struct {
+        const char *spec;
+        int indices; /* 0: refused */
+    } cases[] = {{"abs", 1},
+                 {"sign", 1},
+                 {"relu", 1},
+                 {"linear:noise=1", 1},
+                 {"door:width=0.001", 1},
+                 {"door:width=0.0009", 0},
+                 {"door:width=6", 1},
+                 {"door:width=6.1", 0},
+                 {"staircase", 3},
+                 {"norm2", 2},
+                 {"norm2:indices=1", 1},
+                 {"product:indices=1", 1},
+                 {"parity:indices=0", 0},
+                 {"parity:indices=1", 1},
+                 {"committee:indices=0", 0},
+                 {"committee:indices=5", 5},
+                 {"soft-committee", 2}};
+    stair_context *context;
+    (void)state;
+    assert_int_equal(stair_context_create(&context), STAIR_OK);
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        stair_model *model;
+        stair_status status = stair_model_create(context, cases[k].spec, &model);
+        if (status != (cases[k].indices ? STAIR_OK : STAIR_BAD_INPUT))
+            fail_msg("%s: %d, %s", cases[k].spec, status, stair_context_message(context));
+        if (model) assert_int_equal(stair_model_describe(model).indices, cases[k].indices);
+        stair_model_destroy(&model);
+    }
+    stair_context_destroy(&context);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(listed),
         cmocka_unit_test(examples_can_be_made),
+        cmocka_unit_test(keys_have_their_ranges),
         cmocka_unit_test(specs_name_their_model),
         cmocka_unit_test(outputs_become_their_labels),
         cmocka_unit_test(gradients_are_derivatives),
