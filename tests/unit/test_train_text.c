@@ -60,6 +60,20 @@ static void test_longest_piece_comes_first(void **state)
     stair_vocab_destroy(&vocab);
 }
 
+/* A word on the first line has the number 0, and is as good as others. */
+static void test_first_line_is_a_word(void **state)
+{
+    (void)state;
+    static const char text[] = "the\n[UNK]\n[CLS]\n[SEP]\n##m\n[PAD]\n";
+    stair_vocab *vocab;
+    write_file(text, sizeof text - 1);
+    assert_int_equal(stair_vocab_load(context, path, &vocab), STAIR_OK);
+    assert_int_equal(stair_vocab_find(vocab, "the"), 0);
+    assert_ids(vocab, "them the", 32, "the ##m the");
+    assert_null(stair_vocab_token(vocab, -1));
+    stair_vocab_destroy(&vocab);
+}
+
 static void test_truncation_keeps_the_ends(void **state)
 {
     (void)state;
@@ -147,9 +161,8 @@ static int close_file(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_longest_piece_comes_first),
-        cmocka_unit_test(test_truncation_keeps_the_ends),
-        cmocka_unit_test(test_hundred_letters_are_a_word),
+        cmocka_unit_test(test_longest_piece_comes_first), cmocka_unit_test(test_truncation_keeps_the_ends),
+        cmocka_unit_test(test_first_line_is_a_word),      cmocka_unit_test(test_hundred_letters_are_a_word),
         cmocka_unit_test(test_lines_are_questions),
     };
     return cmocka_run_group_tests(tests, open_file, close_file);
