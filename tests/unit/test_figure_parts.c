@@ -84,14 +84,14 @@ static void thresholds_by_tokens(void **state)
 static void thresholds_by_skip(void **state)
 {
     (void)state;
-    figure_job job = open_figure("fig1-right", NULL, 0.05);
+    figure_job job = open_figure("fig1-right", NULL, 0.2);
     int row = add(&job, 4);
     assert_int_equal(job.table->rows, 1);
     assert_true(at(&job, row, "skip") == 1);
     assert_close(at(&job, row, "alpha2"), 0.18547784, 1e-3 + 3 * at(&job, row, "alpha2_error"));
     assert_close(at(&job, row, "alpha1"), 0.71961109, 1e-3 + 3 * at(&job, row, "alpha1_error"));
     assert_close(at(&job, row, "perfect"), 1, 1e-3 + 3 * at(&job, row, "perfect_error"));
-    assert_true(at(&job, row, "alpha1_error") < 0.05 && at(&job, row, "alpha2_error") < 0.05);
+    assert_true(at(&job, row, "alpha1_error") < 0.2 && at(&job, row, "alpha2_error") < 0.2);
     assert_true(at(&job, row, "zero") == 0 && at(&job, row, "top") == 1.2);
     close_figure(&job);
 }
@@ -162,13 +162,21 @@ static void one_layer_in_finite_dimension(void **state)
         assert_true(alpha < 1 / 6.0 ? q == 0 : q > 0 && q < 1);
         assert_true(at(&job, row, "Q11_error") >= 0 && at(&job, row, "Q11_error") < 0.2);
     }
+    close_figure(&job);
+}
+
+static void runs_in_finite_dimension(void **state)
+{
+    (void)state;
+    figure_job job = open_figure("finite-size", NULL, 0.2);
     add(&job, 8); /* D = 500 is in the full figure alone */
-    assert_int_equal(job.table->rows, 53);
-    int row = add(&job, 7);
+    assert_int_equal(job.table->rows, 0);
+    int row = add(&job, 1);
     assert_string_equal(job.table->series[row], "D250");
-    assert_true(at(&job, row, "alpha") == 0.32 && at(&job, row, "dim") == 250 && at(&job, row, "runs") == 24);
-    assert_close(at(&job, row, "shown"), 0.32 - 2.5 * 0.0025, 1e-12);
-    assert_close(at(&job, row, "Q11"), at(&job, 48, "Q11"), 0.1); /* state evolution at 0.32 */
+    assert_true(at(&job, row, "alpha") == 0.08 && at(&job, row, "dim") == 250 && at(&job, row, "runs") == 24);
+    assert_close(at(&job, row, "shown"), 0.08 - 2.5 * 0.0025, 1e-12);
+    /* nothing is learned; of the overlap 1/2 at the start little is left */
+    assert_true(at(&job, row, "Q11") > 0 && at(&job, row, "Q11") < 0.1);
     assert_true(at(&job, row, "Q11_error") > 0 && at(&job, row, "Q11_error") < 0.1);
     close_figure(&job);
 }
@@ -214,6 +222,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(held_overlaps),
         cmocka_unit_test(entropy_in_the_hard_phase),
         cmocka_unit_test(one_layer_in_finite_dimension),
+        cmocka_unit_test(runs_in_finite_dimension),
         cmocka_unit_test(overlaps_of_one_layer),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
