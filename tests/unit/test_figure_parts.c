@@ -142,7 +142,7 @@ static void entropy_in_the_hard_phase(void **state)
         assert_int_equal(stair_entropy_at(context, job.model, &how, 1.1, &q, &s, &error), STAIR_OK);
         assert_true(at(&job, row, "S") == s && at(&job, row, "S_error") == error);
     }
-    assert_true(at(&job, 1, "S") == 0 && at(&job, 1, "q") == 0);
+    assert_true(at(&job, 1, "S") == 0 && at(&job, 1, "S_error") == 0 && at(&job, 1, "q") == 0);
     close_figure(&job);
 }
 
@@ -169,7 +169,7 @@ static void runs_in_finite_dimension(void **state)
 {
     (void)state;
     figure_job job = open_figure("finite-size", NULL, 0.2);
-    add(&job, 8); /* D = 500 is in the full figure alone */
+    add(&job, 14), add(&job, 8); /* D = 500 is in the full figure alone */
     assert_int_equal(job.table->rows, 0);
     int row = add(&job, 1);
     assert_string_equal(job.table->series[row], "D250");
