@@ -20,7 +20,7 @@ table exponents 'index information term coefficient error leap stage generative 
     "1 2 z1\^2 1\.41[0-9]{4} $E 2 1 2 z1\^2 0\.97[0-9]{4} $E 2 1" "$STAIR" exponents square
 # the first polynomial that sees y = z^3 - 3 z is the third, of y^2 the second; the label tells of z1 at once
 table 'exponents of a cubic' 'index .*' "1 3 z1\^3 2\.4[0-9]{5} $E 3 1 1 z1 0\.58[0-9]{4} $E 1 1" "$STAIR" exponents 'expr:z1^3-3*z1'
-table sgd 'alpha seed batches epoch train error test error cosine1' '2 1 1 1\.00 [0-9]\.[0-9]{5} [0-9]\.[0-9]{5} 0\.[0-9]{4}' \
+table sgd 'alpha seed batches epoch train error test error cosine1' '2 1 1 1\.00 [0-9]\.[0-9]{5} [0-9]\.[0-9]{5} 0\.[1-9][0-9]{3}' \
     "$STAIR" sgd expr:z1 --dim 20 --alpha 2 --epochs 2 --rate 0.1
 table entropy 'alpha bayes_Q11 error amp_Q11 error S - S\(0\) error hard' "0\.3 0\.2[0-9]{4} $E 0\.2[0-9]{4} $E 0\.00[0-9]{3} $E NO" \
     "$STAIR" entropy attention:layers=1 --alpha 0.3 --precision 0.05
@@ -40,6 +40,16 @@ refuse 'a key that a model must have' 'formula' "$STAIR" models expr:
 "$STAIR" sgd expr:z1 --dim 20 --alpha 20 --epochs 5 --start 1 --rate 30 >/dev/null 2>stderr
 grep -q '1 of 1 runs diverged.*try --rate 3$' stderr || fail 'diverged' "$(cat stderr)"
 pass 'a run that diverges is told a rate'
+
+# Standard output is whole where it is long, and a loss of it is a failure.
+"$STAIR" channel square --points 2000 --csv --out long.csv >long.txt || fail 'a long table'
+[ "$(wc -c <long.txt)" -gt 70000 ] && cmp -s long.txt long.csv || fail 'a long table is whole' "$(wc -c long.*)"
+pass 'a long table is whole'
+"$STAIR" threshold attention:layers=1 --steps 1 --precision 0.1 >/dev/full 2>stderr
+[ $? -eq 1 ] && grep -q '^stair: standard output' stderr || fail 'a full disk behind standard output' "$(cat stderr)"
+"$STAIR" threshold attention:layers=1 --steps 1 --precision 0.1 >&- 2>stderr
+[ $? -eq 1 ] || fail 'no standard output' "$(cat stderr)"
+pass 'a loss of standard output is a failure'
 
 # Every option of every command, once, in what zsh and fish read: flags that are on are offered as --no-NAME.
 for shell in zsh fish; do "$STAIR" completion $shell >$shell.txt || fail "completion $shell"; done

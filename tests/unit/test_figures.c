@@ -300,6 +300,7 @@ static void text_in_pictures(void **state)
     assert_true(says(s.text, "\n<title>a&lt;b</title>\n<desc>c&amp;d&gt;\n</desc>\n") &&
                 !strstr(s.text, "Gnuplot"));
     assert_true(!strstr(s.text, "old") && says(s.text, "\"CMU Serif, ") && says(s.text, "serif\"/></svg>\n"));
+    assert_true(says(s.text, "</desc>\n\n<text font-family=\"CMU Serif, "));
     assert_true(says(s.text, "<svg xml:space=\"preserve\" width=\"1\">"));
     free(s.text);
     char *exact = malloc(sizeof pdf - 1); /* sanitizers see a byte beyond */
