@@ -7,12 +7,12 @@ if ! command -v gnuplot >/dev/null; then
     exit 0
 fi
 CHEAP="staircase attention:layers=1 --precision 0.2 --quick --quiet"
-mkdir -p a/.stair-figure-999999999-0 a/.stair-figure-999999999-1
+mkdir -p a/.stair-figure-999999999-0 a/.stair-figure-999999999-1 a/.stair-figure-999999999-0x
 touch a/.stair-figure-999999999-0/{plot.gp,curve63.dat} a/.stair-figure-999999999-1/mine
 expect 'a figure' 0 'Written: a/staircase.png, .pdf, .svg and .csv' "$STAIR" figure $CHEAP --out a --tex
 grep -q 'layer 1 is learned from alpha = 0.1667 on, and all weights are recovered exactly from alpha = 0.5 on' stdout ||
     fail 'what the figure shows, in words' "$(cat stdout)"
-[ "$(ls -A a | tr '\n' ' ')" = '.stair-figure-999999999-1 staircase.csv staircase.pdf staircase.png staircase.svg staircase.tex ' ] ||
+[ "$(ls -A a | tr '\n' ' ')" = '.stair-figure-999999999-0x .stair-figure-999999999-1 staircase.csv staircase.pdf staircase.png staircase.svg staircase.tex ' ] ||
     fail 'files' "$(ls -A a)"
 pass 'five files, and what a killed run left is gone'
 $PYTHON - <<'PY' || fail 'numbers of the figure' "$(cat a/staircase.csv)"
@@ -60,6 +60,7 @@ pass 'the size changes pictures, not numbers'
 refuse 'an unknown figure' "unknown figure 'fig1'; " "$STAIR" figure fig1 --out b
 refuse 'a figure with its own models' 'fig1-right has its own models' "$STAIR" figure fig1-right square --out b
 refuse 'a folder below none' 'b/c: No such file' "$STAIR" figure $CHEAP --out b/c
+refuse 'own questions are there' 'b/c: No such file' "$STAIR" figure fig3-right --out b/c
 refuse 'questions without a vocabulary' 'go together' "$STAIR" figure fig3-right --data x --out b
 refuse 'a vocabulary without questions' 'go together' "$STAIR" figure fig3-right --vocab x --out b
 mkdir bad none

@@ -128,7 +128,8 @@ static void entropy_in_the_hard_phase(void **state)
     assert_string_equal(t->mark[0].name, "amp");
     assert_string_equal(t->mark[1].name, "bayes");
     assert_string_equal(t->mark[0].text, "hard");
-    assert_true(t->mark[0].value < 0.9 && t->mark[1].value > 0.999);
+    assert_close(t->mark[0].value, 0.695, 0.02); /* by stair evolve */
+    assert_true(t->mark[0].error > 0 && t->mark[0].error < 0.02 && t->mark[1].value > 0.999);
     assert_string_equal(t->series[0], "amp-hard");
     assert_true(at(&job, 0, "q") == t->mark[0].value && at(&job, 0, "v") == 1 - t->mark[0].value);
     stair_asymptotics_options how = request.how;

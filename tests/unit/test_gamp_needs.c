@@ -39,6 +39,9 @@ static void bytes_are_counted(void **state)
     stair_gamp_data data = {.dim = 400, .samples = 50, .single = true};
     more = need_of("attention:layers=2", o, &data);
     assert_true(more.samples == 50 && more.x_bytes == 50.0 * 2 * 400 * 4 && more.draw == 0);
+    data.dim = 1000, data.samples = 3000; /* the same without a teacher */
+    more = need_of("attention:layers=2", o, &data);
+    assert_true(one.bytes - more.bytes == weights);
 }
 
 /* Ten times the samples take ten times as long, within what a clock of a busy machine allows. */
