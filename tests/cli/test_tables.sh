@@ -51,6 +51,9 @@ pass 'a long table is whole'
 [ $? -eq 1 ] || fail 'no standard output' "$(cat stderr)"
 pass 'a loss of standard output is a failure'
 
+mkdir none
+expect 'what fails is exit 1' 1 'gnuplot is needed' env PATH="$folder/none" "$STAIR" figure staircase attention:layers=1 --out d
+
 # Every option of every command, once, in what zsh and fish read: flags that are on are offered as --no-NAME.
 for shell in zsh fish; do "$STAIR" completion $shell >$shell.txt || fail "completion $shell"; done
 "$STAIR" models --csv | cut -d, -f1 | sed 1d | grep -v '^#' >names.txt

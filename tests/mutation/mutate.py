@@ -14,7 +14,7 @@ All sources are compiled once, by gcc -O1 for one instruction set, into a shared
 and once more with a record of the lines that run (cover.c).  Every case of a unit test, every command of
 tests/numbers and every script of tests/cli is run once on that, which says what it takes and which lines it reaches.
 A mutant is one object that is loaded before the library, so nothing is linked again.  Tests that reach its line come
-first, then those that reach its function, the shortest first.  Kept digits are those of the library without a
+first, then those that reach its function or else its file, the shortest first.  Kept digits are those of the library without a
 mutant.  A test that takes five times its processor time has noticed, too.
 
 Files take turns, so that each has its share; --few leaves out those that have two mistakes planted.  --alone: what a
@@ -324,8 +324,11 @@ def body_of(name, line):
 
 
 def in_order(tests, name, line):
-    """(test, whether it reaches the line): those that do first, the shortest first."""
+    """(test, whether it reaches the line): those that do first, the shortest first.  Of a function that the compiler
+    put into another no line may be known: then all tests that reach the file."""
     first, last = body_of(name, line)
+    if not any(first <= x <= last for test in tests for x in test["lines"].get(name, ())):
+        first, last = 1, math.inf
     found = []
     for test in tests:
         reached = test["lines"].get(name, ())
@@ -591,7 +594,7 @@ def try_again(build, args):
     """Survivors without a word, by more tests."""
     results = read_results(args.folder)
     tests = [t for kind in args.kinds.split(",") for t in build.tests(kind)]
-    for k, r in enumerate(results):
+    for k, r in sorted(enumerate(results), key=lambda x: x[1].get("ran", 0)):  # those that met no test first
         wanted = r["state"] == "survived" and any(text in r["file"] for text in args.only.split(","))
         mutant = find(r) if wanted and name_of(r) not in judged() else None
         if not mutant:
