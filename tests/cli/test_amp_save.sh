@@ -41,6 +41,21 @@ assert np.allclose(rows["deviation1"], spread, rtol=0.05) and np.all(abs(rows["m
 PY
     pass "predictions from $from.npz"
 done
+# A fit of given data is saved as well: three times as many samples as dimensions tell z^2 exactly, but for its sign.
+$PYTHON - <<'PY'
+import numpy as np
+rng = np.random.default_rng(2)
+x, w = rng.normal(size=(90, 1, 30)), rng.normal(size=30)
+np.save("dx.npy", x)
+np.save("dy.npy", (x[:, :, :] @ w) ** 2 / 30)
+np.save("w.npy", w)
+PY
+"$STAIR" amp square --data dx.npy dy.npy --save fit.npz --max-iterations 200 --quiet >/dev/null || fail '--data and --save'
+$PYTHON -c '
+import numpy as np
+a, b = np.load("fit.npz")["weights"][0], np.load("w.npy")
+assert abs(a @ b) > 0.999 * np.sqrt((a @ a) * (b @ b)), a @ b' || fail 'a fit is saved'
+pass 'a fit is saved'
 refuse 'cov of another shape' 'cov of .* need shape \(1, 1\), not \(2, 2\)' "$STAIR" amp square --load cov.npz --predict x.npy
 refuse 'cov with one axis' 'cov of .* need shape \(1, 1\), not \(1,?\)' "$STAIR" amp square --load row.npz --predict x.npy
 refuse 'weights of more indices' 'weights of .* need shape \(1, D\), not \(2, 30\)' "$STAIR" amp square --load two.npz --predict x.npy

@@ -41,6 +41,12 @@ refuse 'a key that a model must have' 'formula' "$STAIR" models expr:
 grep -q '1 of 1 runs diverged.*try --rate 3$' stderr || fail 'diverged' "$(cat stderr)"
 pass 'a run that diverges is told a rate'
 
+# Ends of ranges
+refuse 'no points' 'points' "$STAIR" channel square --points 0
+refuse 'no degree' 'degree' "$STAIR" exponents square --degree 0
+refuse 'threads below none' 'threads' "$STAIR" exponents square --threads -1
+expect 'all threads there are' 0 '^0,' "$STAIR" channel square --points 1 --threads 0 --csv
+
 # Standard output is whole where it is long, and a loss of it is a failure.
 "$STAIR" channel square --points 2000 --csv --out long.csv >long.txt || fail 'a long table'
 [ "$(wc -c <long.txt)" -gt 70000 ] && cmp -s long.txt long.csv || fail 'a long table is whole' "$(wc -c long.*)"
