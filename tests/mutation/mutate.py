@@ -325,14 +325,15 @@ def body_of(name, line):
 
 def in_order(tests, name, line):
     """(test, whether it reaches the line): those that do first, the shortest first.  Of a function that the compiler
-    put into another no line may be known: then all tests that reach the file."""
+    put into another no line may be known: then all tests that reach the file; of a file of tables alone: all tests."""
     first, last = body_of(name, line)
     if not any(first <= x <= last for test in tests for x in test["lines"].get(name, ())):
         first, last = 1, math.inf
+    table = not any(name in test["lines"] for test in tests)
     found = []
     for test in tests:
         reached = test["lines"].get(name, ())
-        if name == "cli/main.c" and test["kind"] != "unit" or any(first <= x <= last for x in reached):
+        if (name == "cli/main.c" or table) and test["kind"] != "unit" or any(first <= x <= last for x in reached):
             found.append((test, line in reached))
     return sorted(found, key=lambda x: (not x[1], x[0]["seconds"]))
 
