@@ -19,6 +19,7 @@ NOTHING = {
     "src/model/registry.c": "a table of models",
     "figures/kinds.c": "a table of figures",
     "cli/cmd_man.c": "calls one function",
+    "cli/main.c": "calls one function",
     "cli/cmd_bench.c": "times; bench/ verifies before it does",
     "src/cuda/backend.c": "runs on a card only: tests/gpu",
     "src/cuda/means_seam.c": "runs on a card only: tests/gpu",

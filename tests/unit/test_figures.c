@@ -267,7 +267,9 @@ static void scripts_say_what_the_plot_does(void **state)
         says(s.text, "fill=colour4") &&
         says(s.text, "south, font=\\scriptsize, rotate=90] at ({axis cs:1.5,0} |- {rel axis cs:0,0.25})"));
     /* an area goes forth along its lower edge and back along the upper one */
-    assert_true(says(s.text, "coordinates { (0,") && says(s.text, " (2,5)") && says(s.text, " } -- cycle;"));
+    assert_true(says(s.text,
+                     "coordinates { (0,0.0333333333) (1,0.133333333) (2,0.233333333) (2,5) (1,3) (0,1) } "
+                     "-- cycle;"));
     free(s.text);
     free(plot);
     figure_table_destroy(&t);
@@ -298,6 +300,7 @@ static void text_in_pictures(void **state)
     assert_true(says(s.text, "\n<title>a&lt;b</title>\n<desc>c&amp;d&gt;\n</desc>\n") &&
                 !strstr(s.text, "Gnuplot"));
     assert_true(!strstr(s.text, "old") && says(s.text, "\"CMU Serif, ") && says(s.text, "serif\"/></svg>\n"));
+    assert_true(says(s.text, "</desc>\n\n<text font-family=\"CMU Serif, "));
     assert_true(says(s.text, "<svg xml:space=\"preserve\" width=\"1\">"));
     free(s.text);
     char *exact = malloc(sizeof pdf - 1); /* sanitizers see a byte beyond */
@@ -439,6 +442,90 @@ static void figures_draw_what_they_have(void **state)
         }
 }
 
+/* ---- what figures show, kept ------------------------------------------------------------------------- */
+
+static void write_curves(const figure_plot *plot, FILE *out)
+{
+    for (int k = 0; k < plot->curves; k++) {
+        const figure_curve *c = &plot->curve[k];
+        fprintf(out, "  curve style %d colour %d shape %d: %s, %s against %s", c->style, c->colour, c->shape,
+                c->series ? c->series : "all", c->y, c->x);
+        if (*c->error) fprintf(out, ", error %s", c->error);
+        if (*c->other) fprintf(out, ", other edge %s", c->other);
+        fprintf(out, "%s%s\n", *c->title ? ", titled " : "", c->title);
+    }
+}
+
+static void write_plot(const figure_plot *plot, FILE *out)
+{
+    fprintf(out, "  x: %s%s, %.6g to %.6g, step %.6g\n", plot->x_label, plot->log_x ? ", logarithmic" : "",
+            plot->x[0], plot->x[1], plot->x_step);
+    fprintf(out, "  y: %s%s, %.6g to %.6g\n", plot->y_label, plot->log_y ? ", logarithmic" : "", plot->y[0],
+            plot->y[1]);
+    fprintf(out, "  columns of the key: %d\n", plot->key_columns);
+    write_curves(plot, out);
+    for (int k = 0; k < plot->ranges; k++)
+        fprintf(out, "  range colour %d: %.6g to %.6g\n", plot->range[k].colour, plot->range[k].from,
+                plot->range[k].to);
+    for (int k = 0; k < plot->labels; k++) {
+        const figure_label *l = &plot->label[k];
+        fprintf(out, "  label at %.6g, height %.6g%s%s%s: %s\n", l->x, l->height, l->line ? ", line" : "",
+                l->right ? ", right" : "", l->centre ? ", centre" : "", l->text);
+    }
+}
+
+/* A quick figure whole, of a full one what differs in size.  The table has marks of all kinds. */
+static void write_figure(const figure_kind *kind, bool quick, FILE *out)
+{
+    figure_request request = {.context = context, .quick = quick, .how = stair_asymptotics_defaults()};
+    figure_job job = {.request = &request, .context = context, .kind = kind, .quick = quick};
+    char names[2048] = "";
+    if (kind->model) {
+        job.model = model_of(kind->model);
+        job.info = stair_model_describe(job.model);
+    }
+    kind->columns(&job, names, sizeof names);
+    job.table = table_of(names, 4);
+    assert_int_equal(figure_table_mark(context, job.table, "weak", 0.2, 0, "2"), STAIR_OK);
+    assert_int_equal(figure_table_mark(context, job.table, "perfect", 0.9, 0, "1 2"), STAIR_OK);
+    assert_int_equal(figure_table_mark(context, job.table, "amp", 0.75, 0, "hard"), STAIR_OK);
+    assert_int_equal(figure_table_mark(context, job.table, "bayes", 1, 0, "hard"), STAIR_OK);
+    figure_plot *plot = calloc(1, sizeof *plot);
+    *plot = (figure_plot){.table = job.table, .x = {NAN, NAN}, .y = {NAN, NAN}, .key_columns = 4};
+    assert_int_equal(kind->draw(&job, plot), STAIR_OK);
+    fprintf(out, "%s, %s: %d parts, %d curves, x to %.6g\n", kind->name, quick ? "quick" : "full",
+            kind->parts(&job), plot->curves, plot->x[1]);
+    if (quick) {
+        fprintf(out, "  columns: %s\n", names);
+        write_plot(plot, out);
+    }
+    free(plot);
+    figure_table_destroy(&job.table);
+    stair_model_destroy(&job.model);
+}
+
+/* tests/reference/figure_plots.txt: after a change that is meant, STAIR_KEEP=1 writes it anew. */
+static void figures_show_what_they_did(void **state)
+{
+    (void)state;
+    static const char kept[] = "tests/reference/figure_plots.txt";
+    bool keep = getenv("STAIR_KEEP") != NULL;
+    FILE *now = keep ? fopen(kept, "w+") : tmpfile(), *then = keep ? NULL : fopen(kept, "r");
+    assert_true(now && (keep || then));
+    for (const figure_kind *const *k = figure_kinds; *k; k++)
+        for (int quick = 1; quick >= 0; quick--) write_figure(*k, quick, now);
+    rewind(now);
+    char line[512], old[512], name[512] = "";
+    for (int number = 1; then && fgets(line, sizeof line, now); number++) {
+        if (line[0] != ' ') snprintf(name, sizeof name, "%s", line);
+        if (!fgets(old, sizeof old, then) || strcmp(line, old) != 0)
+            fail_msg("%s:%d, of %s was: %s is: %s", kept, number, name, feof(then) ? "nothing" : old, line);
+    }
+    assert_true(!then || !fgets(old, sizeof old, then));
+    if (then) fclose(then);
+    fclose(now);
+}
+
 static void work_folders_go(void **state)
 {
     (void)state;
@@ -481,7 +568,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(room_of_a_plot),    cmocka_unit_test(scripts_say_what_the_plot_does),
         cmocka_unit_test(text_in_pictures),  cmocka_unit_test(means_over_runs),
         cmocka_unit_test(steps_are_shaded),  cmocka_unit_test(figures_draw_what_they_have),
-        cmocka_unit_test(work_folders_go),
+        cmocka_unit_test(work_folders_go),   cmocka_unit_test(figures_show_what_they_did),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, open_folder, close_folder);

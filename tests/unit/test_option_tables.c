@@ -51,6 +51,25 @@ static void tables_are_found(void **state)
     assert_null(stair_options_find("gam"));
 }
 
+/* Descent and the classifier are those of the paper unless asked otherwise; docs/training.md has the numbers.
+ */
+static void defaults_are_those_of_the_paper(void **state)
+{
+    (void)state;
+    stair_sgd_options s = stair_sgd_defaults();
+    assert_true(s.dim == 500 && s.alpha == 15 && s.rate == 15 && s.weight_decay == -1 && s.coupled);
+    assert_true(s.start == 0.9 && s.batch == 200 && s.repeat == 3 && s.epochs == 1700 && s.test == 2000);
+    assert_true(s.points == 8 && s.settle == 0.5 && s.seeds == 1 && s.seed == 1 && s.checkpoint_every == 30);
+    stair_questions_options q = stair_questions_defaults();
+    assert_int_equal(q.longest, 32);
+    assert_string_equal(q.classes, "ABBR,DESC,ENTY,HUM,LOC,NUM");
+    stair_train_options t = stair_train_defaults();
+    assert_true(t.dim == 128 && t.rank == 64 && t.layers == 2 && t.start == 1e-4 && t.rate == 5e-5);
+    assert_true(t.beta1 == 0.9 && t.beta2 == 0.999 && t.epsilon == 1e-8 && t.weight_decay == 0.01);
+    assert_true(t.batch == 16 && t.epochs == 40 && t.validation == 0.2 && t.points == 10);
+    assert_true(t.settle == 0.9 && t.runs == 1 && t.seed == 1 && t.checkpoint_every == 60);
+}
+
 static size_t size_of_kind(stair_option_kind kind)
 {
     const size_t sizes[STAIR_OPTION_KINDS] = {
@@ -305,17 +324,12 @@ static void fields_together(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tables_are_found),
-        cmocka_unit_test(check_description_of_all),
-        cmocka_unit_test(tables_cover_their_structs),
-        cmocka_unit_test(check_default_of_all),
-        cmocka_unit_test(check_round_trip_of_all),
-        cmocka_unit_test(check_range_of_all),
-        cmocka_unit_test(check_field_of_all),
-        cmocka_unit_test(check_choices_of_all),
-        cmocka_unit_test(names_are_explained),
-        cmocka_unit_test(methods_are_rules),
-        cmocka_unit_test(fields_together),
+        cmocka_unit_test(tables_are_found),         cmocka_unit_test(defaults_are_those_of_the_paper),
+        cmocka_unit_test(check_description_of_all), cmocka_unit_test(tables_cover_their_structs),
+        cmocka_unit_test(check_default_of_all),     cmocka_unit_test(check_round_trip_of_all),
+        cmocka_unit_test(check_range_of_all),       cmocka_unit_test(check_field_of_all),
+        cmocka_unit_test(check_choices_of_all),     cmocka_unit_test(names_are_explained),
+        cmocka_unit_test(methods_are_rules),        cmocka_unit_test(fields_together),
     };
     return cmocka_run_group_tests(tests, open_context, close_context);
 }

@@ -1,6 +1,8 @@
 /* Blocks and threads: each block once, neighbours on one thread, nobody idle, the first failure reported. */
 #include "assert_close.h"
+#include "core/isa.h"
 #include "core/parallel.h"
+#include "core/runs.h"
 
 #include <stdatomic.h>
 #include <sys/wait.h>
@@ -121,12 +123,58 @@ static void a_fork_starts_its_own(void **state)
     stair_context_destroy(&context);
 }
 
+typedef struct {
+    double done, total;
+    bool go;
+} shown;
+
+static bool show(void *user, double done, double total)
+{
+    shown *s = user;
+    s->done = done, s->total = total;
+    return s->go;
+}
+
+/* What is done is counted in runs; who was asked to stop stops the others. */
+static void runs_share_progress(void **state)
+{
+    (void)state;
+    shown seen = {.go = true};
+    stair_context first = {.threads = 1, .progress = show, .progress_user = &seen}, other = {.threads = 1};
+    stair_runs runs;
+    stair_runs_open(&runs, 4, 10);
+    assert_true(stair_runs_go_on(&runs, &other, 5));
+    assert_true(stair_runs_go_on(&runs, &first, 10));
+    assert_true(seen.done == 1.5 && seen.total == 4);
+    seen.go = false;
+    assert_false(stair_runs_go_on(&runs, &first, 1));
+    assert_false(stair_runs_go_on(&runs, &other, 1));
+    stair_runs_close(&runs);
+    seen.go = true;
+    stair_runs_open(&runs, 3, 0); /* runs without a step are done at once */
+    assert_true(stair_runs_go_on(&runs, &first, 0));
+    assert_true(seen.done == 3 && seen.total == 3);
+    stair_runs_close(&runs);
+}
+
+static void instruction_sets_have_names(void **state)
+{
+    (void)state;
+    stair_context context = {.threads = 1};
+    assert_int_equal(stair_isa_set_most(&context, "v5"), STAIR_BAD_INPUT);
+    assert_int_equal(stair_isa_set_most(&context, "v2"), STAIR_OK);
+    assert_string_equal(stair_isa_name(), "v2");
+    assert_int_equal(stair_isa_lanes(), 2);
+    assert_int_equal(stair_isa_set_most(&context, "v4"), STAIR_OK);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_block_runs_once),        cmocka_unit_test(a_thread_that_is_done_helps),
         cmocka_unit_test(neighbours_run_on_one_thread), cmocka_unit_test(the_first_failure_is_reported),
         cmocka_unit_test(threads_are_used_again),       cmocka_unit_test(a_fork_starts_its_own),
+        cmocka_unit_test(runs_share_progress),          cmocka_unit_test(instruction_sets_have_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

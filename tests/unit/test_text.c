@@ -28,6 +28,9 @@ static void exchanged_letters_are_one_slip(void **state)
     static const char *const end[] = {"abxy", "abcd", NULL}, *const begin[] = {"xycd", "abcd", NULL};
     assert_string_equal(stair_closest("abdc", end), "abcd");
     assert_string_equal(stair_closest("bacd", begin), "abcd");
+    /* and not nearer than one letter that is wrong */
+    static const char *const one[] = {"abce", "abdc", NULL};
+    assert_string_equal(stair_closest("abcd", one), "abce");
 }
 
 static void strangers_are_not(void **state)
@@ -38,6 +41,8 @@ static void strangers_are_not(void **state)
     assert_null(stair_closest("zzzzzz", words));
     assert_null(stair_closest("", words));
     assert_null(stair_closest("x", words));
+    static const char *const letters[] = {"y", "x", NULL};
+    assert_string_equal(stair_closest("x", letters), "x");
     assert_null(stair_closest("layers", none));
     for (size_t i = 0; i < sizeof longer - 1; i++) longer[i] = 'a';
     longer[sizeof longer - 1] = 0;

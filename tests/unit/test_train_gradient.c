@@ -258,6 +258,35 @@ static void test_idle_rows_move_as_dense_adamw_moves_them(void **state)
         }
 }
 
+/* A student who says 0 errs by the mean of y^2: noise on the label or on the index of y = z adds to that. */
+static void test_noise_adds_to_the_error(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *spec;
+        double more;
+    } cases[] = {{"expr:z1", 0},
+                 {"expr:z1,noise=0.25", 0.25},
+                 {"expr:z1,prenoise=0.25", 0.25},
+                 {"expr:z1,noise=0.5,prenoise=0.25", 0.75}};
+    double without = 0;
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        stair_sgd_options o = stair_sgd_defaults();
+        stair_model *model = model_of(cases[k].spec);
+        stair_sgd_result *result;
+        o.dim = 40, o.alpha = 100, o.epochs = 1, o.start = 0, o.rate = 0.1;
+        if (stair_sgd(context, model, &o, &result) != STAIR_OK)
+            fail_msg("%s", stair_context_message(context));
+        double error = result->run[0].history[0].train;
+        if (k == 0) without = error;
+        /* x and teacher are the same; 4000 products of z and noise have a mean within 3 sqrt(0.75/4000) */
+        assert_close(error - without, cases[k].more, 0.1);
+        stair_sgd_result_destroy(&result);
+        stair_model_destroy(&model);
+    }
+    assert_true(without > 0.5 && without < 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -266,6 +295,7 @@ int main(void)
         cmocka_unit_test(test_single_precision_data_changes_little),
         cmocka_unit_test(test_classifier_gradient_is_the_derivative),
         cmocka_unit_test(test_idle_rows_move_as_dense_adamw_moves_them),
+        cmocka_unit_test(test_noise_adds_to_the_error),
     };
     return cmocka_run_group_tests(tests, open_context, close_context);
 }

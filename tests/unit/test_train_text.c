@@ -1,6 +1,7 @@
 /* WordPiece and question files through the public interface. */
 #include "fixture.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,6 +58,20 @@ static void test_longest_piece_comes_first(void **state)
                "e\xE2\x80\x8B",
                32, "the");
     assert_ids(vocab, "", 32, "");
+    stair_vocab_destroy(&vocab);
+}
+
+/* A word on the first line has the number 0, and is as good as others. */
+static void test_first_line_is_a_word(void **state)
+{
+    (void)state;
+    static const char text[] = "the\n[UNK]\n[CLS]\n[SEP]\n##m\n[PAD]\n";
+    stair_vocab *vocab;
+    write_file(text, sizeof text - 1);
+    assert_int_equal(stair_vocab_load(context, path, &vocab), STAIR_OK);
+    assert_int_equal(stair_vocab_find(vocab, "the"), 0);
+    assert_ids(vocab, "them the", 32, "the ##m the");
+    assert_null(stair_vocab_token(vocab, -1));
     stair_vocab_destroy(&vocab);
 }
 
@@ -130,6 +145,38 @@ static void test_lines_are_questions(void **state)
     stair_vocab_destroy(&vocab);
 }
 
+/* The accuracy on test questions is the share of those that the last weights get right. */
+static void test_accuracy_is_that_of_predictions(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "A:x the\nB:y un\nA:x the the\nB:y cafe\nA:x un the\nB:y unaff\nB:y the\nB:z un un\n";
+    stair_vocab *vocab = vocabulary();
+    stair_questions_options how = {.longest = 8, .classes = "A,B"};
+    stair_train_options o = stair_train_defaults();
+    stair_questions *all;
+    stair_train_result *result;
+    int label[8], right = 0;
+    assert_int_equal(stair_questions_parse(context, vocab, "text", text, sizeof text - 1, &how, &all),
+                     STAIR_OK);
+    o.dim = 8, o.rank = 4, o.epochs = 3, o.batch = 2, o.start = 0.3, o.rate = 1e-2;
+    for (uint64_t seed = 1; seed <= 6; seed++) {
+        o.seed = seed;
+        assert_int_equal(stair_train(context, vocab, all, "A,B", all, &o, &result), STAIR_OK);
+        assert_int_equal(stair_classifier_predict(context, result->run[0].classifier, all, label, NULL),
+                         STAIR_OK);
+        right = 0;
+        for (int i = 0; i < 8; i++) right += label[i] == all->label[i];
+        assert_true(result->run[0].test_accuracy == right / 8.0 && right > 0);
+        stair_train_result_destroy(&result);
+        assert_int_equal(stair_train(context, vocab, all, "A,B", NULL, &o, &result), STAIR_OK);
+        assert_true(isnan(result->run[0].test_accuracy));
+        stair_train_result_destroy(&result);
+    }
+    stair_questions_destroy(&all);
+    stair_vocab_destroy(&vocab);
+}
+
 static int open_file(void **state)
 {
     int fd = mkstemp(path);
@@ -149,6 +196,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_longest_piece_comes_first),
         cmocka_unit_test(test_truncation_keeps_the_ends),
+        cmocka_unit_test(test_first_line_is_a_word),
+        cmocka_unit_test(test_accuracy_is_that_of_predictions),
         cmocka_unit_test(test_hundred_letters_are_a_word),
         cmocka_unit_test(test_lines_are_questions),
     };
