@@ -210,7 +210,7 @@ plant_long 'a missed precision that is not said'      src/asymptotics/staircase.
 plant 'zero is no sign of what only jumps'        src/model/expr_interval.c 's#x->flat || x->rests$#x->rests#' test_model_expr
 plant 'panels that are kept leave nothing open'   src/channel/lines_outer.c 's|s->open += away;|s->open += 0 * away;|' test_model_expr
 plant 'roots of a line without their slope'       src/channel/lines_levels.c 's|log(slope \* sd)|log(sd)|' test_model_expr
-plant 'a sphere without its variance'             src/model/zoo/norm2.c 's|.along = less \* (1 + ratio)|.along = less * ratio|' test_model_expr
+plant 'a sphere without its variance'             src/model/formula_closed.c 's|.along = less \* (1 + ratio)|.along = less * ratio|' test_model_expr
 plant_long 'a plug-in that others may write to'    src/plugin/file.c 's/S_IWGRP | S_IWOTH/S_ISVTX/' $plugin
 plant_long 'a library cut off'                     src/plugin/file.c 's|size - segment.p_offset < segment.p_filesz|size < segment.p_filesz|' $plugin
 plant_long 'a plug-in of another version'          src/plugin/plugin.c 's|table->version != STAIR_PLUGIN_VERSION|table->version == 0|' $plugin
