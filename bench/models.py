@@ -159,7 +159,7 @@ def seconds(stair, spec, *more):
 
 
 def apart(some, others):
-    """Largest distance of steps in errors; '-' where none has a finite alpha, '?' where they differ in number."""
+    """Largest distance of steps in errors; '-': none has a finite alpha, '?': they differ in number."""
     if not some or not others or len(some) != len(others):
         return "?"
     far = []
