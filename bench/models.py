@@ -3,6 +3,7 @@
 
     bench/models.py build/stair                 all tables (about an hour on two cores)
     bench/models.py build/stair --only untied   tables whose name contains a word
+    bench/models.py build/stair --only shapes --row tokens=5   of these, rows whose model contains another
 
 A table stands between <!-- table NAME --> and <!-- end -->.  Rows of other tables stay as they are.
 """
@@ -84,9 +85,9 @@ TABLES = {
                  cost("parity", "expr:sign(z1*z2)"), cost("parity:indices=3", "expr:sign(z1*z2*z3)"),
                  cost("product:indices=3", "expr:z1*z2*z3", 1),
                  cost("committee:indices=2", "expr:sign(sign(z1)+sign(z2))"),
-                 cost("committee", "expr:sign(sign(z1)+sign(z2)+sign(z3))", 2),
+                 cost("committee", "expr:sign(sign(z1)+sign(z2)+sign(z3))"),
                  cost("staircase", "expr:z1^2+sign(z1*z2*z3)"),
-                 cost("soft-committee", "expr:erf(z1/sqrt(2))+erf(z2/sqrt(2))", 1)],
+                 cost("soft-committee", "expr:erf(z1/sqrt(2))+erf(z2/sqrt(2))")],
     "shapes": [steps(f"attention:{s}") for s in SHAPES],
 }
 
@@ -157,26 +158,45 @@ def seconds(stair, spec, *more):
     return max(0.0, spent), json.loads(done.stdout)["results"] if done.stdout.strip() else None
 
 
-def cost_row(stair, entry):
-    """First step and whole staircase; the formula: its cost, and how far its first step is off, in errors."""
-    first, steps = seconds(stair, entry["spec"], "--steps", "1")
-    whole, every = seconds(stair, entry["spec"], "--steps", str(entry["most"]))
-    by_formula, other = seconds(stair, entry["formula"], "--steps", "1")
-    a, b = (found[0] if found else {"alpha": float("nan"), "error": 0} for found in (steps, other))
-    apart = "-"
-    if a["alpha"] is not None and b["alpha"] is not None:
+def apart(some, others):
+    """Largest distance of steps in errors; '-': none has a finite alpha, '?': they differ in number."""
+    if not some or not others or len(some) != len(others):
+        return "?"
+    far = []
+    for a, b in zip(some, others):
+        if a["alpha"] is None or b["alpha"] is None:
+            if a["alpha"] is not b["alpha"]:
+                return "?"
+            continue
         error = (a["error"] ** 2 + b["error"] ** 2) ** 0.5
-        apart = f"{abs(a['alpha'] - b['alpha']) / error if error else 0:.1f}"
+        gap = abs(a["alpha"] - b["alpha"])
+        far.append(gap / error if error else 0 if not gap else float("inf"))
+    return f"{max(far):.1f}" if far else "-"
+
+
+def cost_row(stair, entry):
+    """First step and staircase of a model and of its formula: seconds, and how far steps are apart."""
+    cells = [f"`{entry['spec']}`", f"`{entry['formula']}`"]
     most = f" ({entry['most']} steps)" if entry["most"] else ""
-    text = (f"| `{entry['spec']}` | {first:.2f} | {whole:.1f}{most if every else ' (refused)'} | `{entry['formula']}` "
-            f"| {by_formula:.2f} | {apart} |")
+    for whole in False, True:
+        steps = str(entry["most"]) if whole else "1"
+        by_model, some = seconds(stair, entry["spec"], "--steps", steps)
+        by_formula, others = seconds(stair, entry["formula"], "--steps", steps)
+        kind = most if whole else ""
+        cells += [f"{by_model:.2f}{kind if some else ' (refused)'}", f"{by_formula:.2f}"]
+        if by_formula > 5 * max(by_model, FLOOR):
+            print(f"{entry['formula']}: more than 5 times {entry['spec']}", file=sys.stderr)
+    text = "| " + " | ".join(cells + [apart(some, others)]) + " |"
     print(text, flush=True)
     return text
 
 
+FLOOR = 0.1  # seconds below which costs are not compared
+
+
 HEADS = {"zoo-hard": ["| model | hard from ... to ... (step that ends it) |", "|---|---|"],
-         "zoo-cost": ["| model | first step, s | staircase, s | formula | first step, s | errors apart |",
-                      "|---|---|---|---|---|---|"],
+         "zoo-cost": ["| model | formula | first step, s | of the formula | staircase, s | of the formula "
+                      "| errors apart |", "|---|---|---|---|---|---|---|"],
          "zoo-amp": ["| model | run | diagonal of Q (state evolution) | largest z |", "|---|---|---|---|"],
          "amp": ["| model | run | diagonal of Q (state evolution) | largest z |", "|---|---|---|---|"],
          "zoo-exponents": ["| model | information exponent (term), leap | generative exponent (term), leap |",
@@ -210,6 +230,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("stair")
     parser.add_argument("--only", default="")
+    parser.add_argument("--row", default="", help="only rows whose model contains this")
     options = parser.parse_args()
     with open(PAGE, encoding="utf-8") as file:
         page = file.read()
@@ -219,7 +240,10 @@ def main():
         mark = re.compile(rf"(<!-- table {name} -->\n).*?(<!-- end -->)", re.S)
         if not mark.search(page):
             sys.exit(f"docs/models.md has no table {name}")
-        lines = HEADS.get(name, STEPS_HEAD) + [row(options.stair, entry) for entry in entries]
+        before = {line.split("`")[1]: line for line in mark.search(page).group(0).split("\n") if "`" in line}
+        lines = HEADS.get(name, STEPS_HEAD) + [
+            row(options.stair, entry) if options.row in entry["spec"] or entry["spec"] not in before
+            else before[entry["spec"]] for entry in entries]
         page = mark.sub(lambda m: m.group(1) + "\n".join(lines) + "\n" + m.group(2), page)
         with open(PAGE, "w", encoding="utf-8") as file:
             file.write(page)

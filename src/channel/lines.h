@@ -26,6 +26,7 @@
 
 #define STAIR_LINES_CUTS   48  /* of one cell */
 #define STAIR_LINES_PANEL  16  /* nodes of a panel of the noisy level */
+#define STAIR_LINES_PANELS 64  /* of an outer level, to begin with */
 #define STAIR_LINES_TRIALS 256 /* random Z that slopes are looked at */
 #define STAIR_LINES_SHIFTS 8   /* of the lattice, where three or more levels are outer ones */
 
@@ -92,6 +93,7 @@ typedef struct stair_lines {
     stair_leaf_sums sums;
     stair_line line[STAIR_FORMULA_CELLS];
     stair_level_set set[STAIR_FORMULA_CELLS];
+    stair_leaf_sums found[STAIR_FORMULA_CELLS][STAIR_LINES_PANELS]; /* of panels of outer levels */
 } stair_lines;
 
 stair_status stair_lines_create(stair_context *context, const stair_model *model, stair_lines **lines);

@@ -4,6 +4,7 @@
  *   expr_program.c   what a program is made of: steps are shared, constants folded, signs of products split;
  *                    on which cells each depends, whether it only jumps; values and gradients of one point
  *   expr_block.c     values of a block of points
+ *   expr_round.c     whether an output is a sum of equal squares
  *   expr_interval.c  bounds of a value and of its slope over a segment of one coordinate
  *   expr_line.c      {t : f(t) = y} along one coordinate: points and intervals, none missed
  *
@@ -76,6 +77,11 @@ double stair_step_value(const stair_step_of *step, double a, double b);
 double stair_positive_exp(double x);
 /* Slopes of a step of value y in its arguments a, b. */
 void stair_step_slopes(const stair_step_of *step, double a, double b, double y, double *da, double *db);
+
+/* Whether an output is shift + scale sum_c z_c^2 over all cells, by its steps: + - * / of constants and
+ * squares.
+ */
+bool stair_program_round(const stair_program *program, int output, double *shift, double *scale);
 
 /* value (count, STAIR_BLOCK) of n points z (cells, STAIR_BLOCK). */
 void stair_program_block(const stair_program *program, int n, const double *z, double *value);

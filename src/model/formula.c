@@ -153,5 +153,7 @@ stair_status stair_formula_create(stair_context *context, stair_model *model, co
     info->label_size = f->program.outputs * f->copies;
     f->flat = true;
     for (int k = 0; k < f->program.outputs; k++) f->flat &= f->program.step[f->program.output[k]].flat;
+    f->round = f->program.outputs == 1 && f->copies == info->tokens && f->program.cells == info->indices &&
+               info->indices > 1 && stair_program_round(&f->program, 0, &f->shift, &f->scale);
     return try_it(context, model);
 }

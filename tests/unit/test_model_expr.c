@@ -4,6 +4,7 @@
 
 #include "channel/normal.h"
 #include "model/expr.h"
+#include "model/model.h"
 
 static stair_context *context;
 
@@ -365,17 +366,18 @@ static void posteriors_agree_with_other_rules(void **state)
 }
 
 /* V a multiple of 1: the formula with Bessel functions, by its series and by its asymptotics (v = 0.004:
- * kappa up to 1000), against the integral along lines. */
+ * kappa up to 1000), against the integral along lines.  Any text of a sum of equal squares has it. */
 static void a_sphere_in_closed_form(void **state)
 {
     static const double variance[] = {0.7, 0.1, 0.004};
+    static const char *const text[] = {"norm2", "expr:z1^2+z2^2", "expr:3-2*z1*z1-(z2^2+z2^2)"};
     (void)state;
-    for (int k = 0; k < 3; k++) {
-        channel_case a = channel_case_open("norm2", 8), b = channel_case_open("norm2", 8);
+    for (int k = 0; k < 9; k++) {
+        double v = variance[k % 3];
+        channel_case a = channel_case_open(text[k / 3], 8), b = channel_case_open(text[k / 3], 8);
         for (channel_case *c = &a; c; c = c == &a ? &b : NULL) {
             channel_case_draw(c, 0.05, 3);
-            for (size_t i = 0; i < c->n * c->square; i++)
-                c->cov[i] = i % 4 == 0 || i % 4 == 3 ? variance[k] : 0;
+            for (size_t i = 0; i < c->n * c->square; i++) c->cov[i] = i % 4 == 0 || i % 4 == 3 ? v : 0;
             channel_case_evaluate(c, 1e-6, c == &a ? "closed" : "lines");
         }
         for (size_t i = 0; i < a.n; i++) {
@@ -383,12 +385,42 @@ static void a_sphere_in_closed_form(void **state)
             assert_true(b.error[i] < 1e-5 && a.error[i] < 1e-9);
             assert_close(a.logz[i], b.logz[i], allowed);
             for (size_t j = 0; j < 2; j++)
-                assert_close(a.g[2 * i + j], b.g[2 * i + j], allowed * (1 / sqrt(variance[k]) + 4));
-            for (size_t j = 0; j < 4; j++)
-                assert_close(a.dg[4 * i + j], b.dg[4 * i + j], allowed * 4 / variance[k]);
+                assert_close(a.g[2 * i + j], b.g[2 * i + j], allowed * (1 / sqrt(v) + 4));
+            for (size_t j = 0; j < 4; j++) assert_close(a.dg[4 * i + j], b.dg[4 * i + j], allowed * 4 / v);
         }
         channel_case_close(&a);
         channel_case_close(&b);
+    }
+}
+
+/* Which formulas are sums of equal squares of all indices of a token. */
+static void spheres_are_told_by_their_steps(void **state)
+{
+    static const struct {
+        const char *text;
+        bool round;
+    } cases[] = {{"norm2", true},
+                 {"norm2:indices=5,tokens=2", true},
+                 {"expr:z1^2+z2^2", true},
+                 {"expr:z2*z2+z1^2,tokens=3", true},
+                 {"expr:1-(z1^2+z2^2)/4", true},
+                 {"expr:z1_1^2+z2_1^2", true},
+                 {"expr:z1^2+2*z2^2", false},
+                 {"expr:z1^2-z2^2", false},
+                 {"expr:z1^2+z2^2,indices=3", false},
+                 {"expr:z1_1^2+z1_2^2", false},
+                 {"expr:z1_1^2+z2_1^2,tokens=2", false},
+                 {"expr:z1^2+z2^2+z1*z2", false},
+                 {"expr:z1^2+z2^2+z1", false},
+                 {"expr:z1^2+abs(z2)^2", false},
+                 {"expr:z1^3+z2^3", false},
+                 {"expr:z1^2;z2^2", false},
+                 {"expr:z1^2+z2^2,noise=0.1", false}};
+    (void)state;
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        channel_case c = channel_case_open(cases[k].text, 1);
+        if ((stair_model_closed(c.model) != NULL) != cases[k].round) fail_msg("%s", cases[k].text);
+        channel_case_close(&c);
     }
 }
 
@@ -469,6 +501,7 @@ int main(void)
         cmocka_unit_test(truncated_normals),
         cmocka_unit_test(posteriors_agree_with_other_rules),
         cmocka_unit_test(a_sphere_in_closed_form),
+        cmocka_unit_test(spheres_are_told_by_their_steps),
         cmocka_unit_test(ties_are_labels),
         cmocka_unit_test(errors_of_panels_are_honest),
         cmocka_unit_test(what_cannot_be_solved_is_refused),

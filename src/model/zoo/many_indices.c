@@ -59,7 +59,6 @@ const stair_model_ops stair_norm2_ops = {.name = "norm2",
                                          .example = "norm2:indices=2",
                                          .keys = keys,
                                          .create = create_norm2,
-                                         .closed = &stair_norm2_closed,
                                          STAIR_FORMULA_OPS};
 const stair_model_ops stair_product_ops = {.name = "product",
                                            .summary = "product of P indices, for every token",

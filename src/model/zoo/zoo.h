@@ -7,8 +7,6 @@
 #include "model/formula.h"
 #include "model/keys.h"
 
-extern const stair_closed_ops stair_norm2_closed;
-
 #define STAIR_ZOO_TEXT 1024 /* bytes of a formula: eight indices of the longest term are 300 */
 
 /* Terms `pattern` (# is the index) of `count` indices, with `joint` between, inside before and after. */

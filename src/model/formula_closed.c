@@ -1,5 +1,6 @@
-/* The posterior of y = sum_k z_k^2 where V = v 1: z is on a sphere of radius r = sqrt(y), with density
- * exp(kappa cos) in the angle to omega (von Mises and Fisher), kappa = r |omega| / v.
+/* The posterior of y = sum_k z_k^2 where V = v 1, of any formula that is a multiple of it plus a constant: z
+ * is on a sphere of radius r = sqrt(y), with density exp(kappa cos) in the angle to omega (von Mises and
+ * Fisher), kappa = r |omega| / v.
  *
  *   Z_out     = 1/(2v) (y/(2v))^nu / Gamma(nu+1) exp(-(y + |omega|^2)/(2v)) 0F1(nu+1; kappa^2/4)
  *   <z>       = y h omega / v,          h = I_{nu+1}(kappa) / (kappa I_nu(kappa)),   nu = P/2 - 1
@@ -11,7 +12,7 @@
 #include <math.h>
 
 #include "core/limits.h"
-#include "model/zoo/zoo.h"
+#include "model/formula.h"
 
 static const struct {
     double large; /* kappa from which the asymptotic series is exact to rounding */
@@ -60,7 +61,7 @@ static angle_moments by_asymptotics(int p, double kappa)
 
 static bool exists(const stair_model *model)
 {
-    return !model->info.output_noisy;
+    return !model->info.output_noisy && stair_formula_of(model)->round;
 }
 
 static bool holds(const stair_model *model, const double *cov)
@@ -94,16 +95,18 @@ static double one_token(const stair_model *model, double y, double v, int t, con
 static stair_status evaluate(stair_context *context, const stair_model *model, const double *label,
                              const double *omega, const double *cov, double *logz, double *g, double *dg)
 {
+    const stair_formula *f = stair_formula_of(model);
     int size = model->info.indices * model->info.tokens;
-    *logz = 0;
+    *logz = -model->info.tokens * log(fabs(f->scale));
     for (int i = 0; i < size * size; i++) dg[i] = 0;
     for (int t = 0; t < model->info.tokens; t++) {
-        if (!(label[t] > 0))
+        double square = (label[t] - f->shift) / f->scale;
+        if (!(square > 0))
             return stair_fail(context, STAIR_BAD_INPUT, "label %g is no sum of squares", label[t]);
-        *logz += one_token(model, label[t], cov[0], t, omega, g, dg);
+        *logz += one_token(model, square, cov[0], t, omega, g, dg);
     }
     return STAIR_OK;
 }
 
-const stair_closed_ops stair_norm2_closed = {
+const stair_closed_ops stair_formula_closed = {
     .preferred = true, .exists = exists, .holds = holds, .evaluate = evaluate};
