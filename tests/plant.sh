@@ -220,7 +220,8 @@ plant_long 'identities that are not looked at'     src/plugin/plugin.c 's|return
 plant_long 'a sign of what is not defined'         src/model/expr_program.c 's|-1 : a + 0.0;|-1 : 0;|' test_model_expr
 plant_long 'a fold that is passed in silence'      src/asymptotics/staircase.c 's|if (was \&\& !s->jumping \&\& !(now.height > 0)) STAIR_TRY|if (0) STAIR_TRY|' 'test_zoo a_fold*'
 plant_long 'a spinodal at the landing of its jump' src/asymptotics/staircase.c 's|double middle = log(s->top.v), doubt|double middle = log(s->top.v) - 2, doubt|' 'test_zoo a_fold*'
-plant_long 'an information threshold without its noise' src/asymptotics/hard.c 's/hypot(noise, bend)/bend/' 'test_asymptotics_phases *committee*'
+plant_long 'an information threshold beyond its probe'  src/asymptotics/hard.c 's/at.alpha - move/at.alpha + move/' 'test_asymptotics_phases *committee*'
+plant_long 'the full rule may not let go'            src/asymptotics/solve.c 's/ || learns_others(b, target, point) ||$/ ||/' 'test_asymptotics_phases *committee*'
 plant_long 'information that is as late as message passing' src/asymptotics/hard.c 's|out->information = limit.alpha;|out->information = out->algorithmic;|' 'test_zoo phase_retrieval*'
 plant 'leaps counted in what is known, too'       src/asymptotics/exponents.c 's|if (!(known >> (c / s->m) & 1)) degree|if (!(known >> (c / s->m) \& 1) \|\| 1) degree|' test_exponents
 plant_long 'strengths that noise adds to'              src/asymptotics/exponents.c 's|(2 \* r + 1) \* s->terms|(2 * r) * s->terms|' test_exponents
