@@ -78,7 +78,8 @@ TABLES = {
     "zoo-exponents": [exponents(s) for s in
                       ("square", "relu", "door:width=1", "norm2", "product", "parity:indices=3", "committee",
                        "soft-committee", "staircase", "expr:z1^3-3*z1", "expr:z1+z1*z2+z1*z2*z3")],
-    "zoo-hard": [hard(s, "1e-3") for s in ("square", "abs", "norm2", "relu")] + [hard("parity:indices=3", "3e-2")],
+    "zoo-hard": [hard(s, "1e-3") for s in ("square", "abs", "norm2", "relu")] +
+                [hard(s, "1e-2") for s in ("parity:indices=3", "committee")],
     "zoo-cost": [cost("abs", "expr:abs(z1)"), cost("sign", "expr:sign(z1)"), cost("relu", "expr:relu(z1)"),
                  cost("linear:noise=1", "expr:z1,noise=1"), cost("door:width=1", "expr:sign(abs(z1)-1)"),
                  cost("norm2", "expr:z1^2+z2^2"), cost("product", "expr:z1*z2"),
