@@ -40,6 +40,12 @@ stair_status figure_mark_steps(figure_job *job, int count, const stair_step *ste
     return STAIR_OK;
 }
 
+/* Decimals of a step that its error allows, up to three. */
+static int decimals(double error)
+{
+    return error > 0 ? (int)fmin(3, fmax(1, floor(-log10(2 * error)))) : 3;
+}
+
 /* Nothing learned is grey; from a weak step on the colour of what it learns; white from perfect recovery. */
 void figure_draw_steps(const figure_job *job, figure_plot *plot, double most, double height)
 {
@@ -54,7 +60,7 @@ void figure_draw_steps(const figure_job *job, figure_plot *plot, double most, do
         if (perfect)
             snprintf(text, sizeof text, "exact recovery");
         else
-            snprintf(text, sizeof text, "$\\alpha_{%d} = %.3f$", ++weak, m->value);
+            snprintf(text, sizeof text, "$\\alpha_{%d} = %.*f$", ++weak, decimals(m->error), m->value);
         if (colour >= 0) figure_plot_range(plot, from, m->value, colour);
         figure_plot_label(plot, m->value, perfect ? 0.35 : height, true, text);
         plot->label[plot->labels - 1].right = perfect;
