@@ -18,7 +18,8 @@ static const struct {
     int points_2[2],
         points_3[2]; /* of the grid of state evolution, quick and full, of two rows and of more */
     double near[6];  /* points more, behind each step */
-    double precision_2[2], precision_3[2]; /* quick and full, of two rows and of more */
+    double precision_2[2], precision_3[2]; /* quick and full, of two rows and of more, */
+    double noisy_3[2]; /* and where prenoise leaves posteriors to integrate up to the end */
 } tuning = {.dim = 1000,
             .iterations = 100,
             .quick_seeds = 4,
@@ -28,7 +29,8 @@ static const struct {
             .points_3 = {60, 60},
             .near = {0, 0.003, 0.01, 0.02, 0.035, 0.06},
             .precision_2 = {1e-2, 1.5e-3},
-            .precision_3 = {5e-2, 1e-2}};
+            .precision_3 = {5e-2, 1e-2},
+            .noisy_3 = {5e-2, 2e-2}};
 
 static bool with_runs(const figure_job *job)
 {
@@ -56,7 +58,8 @@ static int parts(const figure_job *job)
 
 static stair_asymptotics_options options_of(const figure_job *job)
 {
-    const double *p = job->info.indices > 2 ? tuning.precision_3 : tuning.precision_2;
+    const double *many = job->info.prenoise > 0 ? tuning.noisy_3 : tuning.precision_3;
+    const double *p = job->info.indices > 2 ? many : tuning.precision_2;
     return figure_how(job, p[0], p[1]);
 }
 
