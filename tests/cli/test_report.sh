@@ -86,6 +86,12 @@ reader.feed(open("page.html", encoding="utf-8").read())
 sys.exit(bool(reader.open))
 END
 pass 'plain pages'
+page 'plain CSV' unix.csv dos.csv --plain
+for row in "<td>0.1</td><td>-</td><td>-</td><td class='text'>a;b</td>" '<td>0.2</td><td>0.001</td><td>0.5</td><td>-</td>' \
+    '<td>0.1</td><td>2</td>' '<td>0.2</td><td>-350</td>'; do
+    grep -qF "<tr>$row</tr>" page.html || fail "plain: a row of CSV" "$row" "$(grep '<tr>' page.html)"
+done
+pass 'plain pages of CSV'
 [ $live = yes ] || { finish; exit 0; }
 
 # ---- what is read ----------------------------------------------------------------------------------------

@@ -8,7 +8,8 @@ E='[0-9]+(\.[0-9]+)?(e[-+][0-9]+)?' # an error: up to three digits
 table() {
     local name=$1 head=$2 row=$3
     shift 3
-    "$@" 2>stderr | tr -s ' ' | sed 's/^ //; s/ $//' >table
+    "$@" >whole 2>stderr || fail "$name: exit $?" "$(cat whole stderr)"
+    tr -s ' ' <whole | sed 's/^ //; s/ $//' >table
     grep -Exq -- "$head" table || fail "$name: headings" "$(cat table stderr)"
     grep -Exq -- "$row" table || fail "$name: a row" "$(cat table stderr)"
     pass "$name"
@@ -35,6 +36,40 @@ table 'a dry run' 'alpha samples bytes of X memory free on a card free s/iterati
 table models 'name value default meaning' 'key prenoise 0 0 variance of Gaussian noise on Z' "$STAIR" models square
 grep -Exq 'key tokens 1 1 sequence length M' table || fail 'models: the first key' "$(cat table)"
 refuse 'a key that a model must have' 'formula' "$STAIR" models expr:
+
+# The manual has the columns of a command in words.
+"$STAIR" man >man.txt || fail 'the manual'
+for command in 'threshold square --steps 1 --precision 0.1' 'exponents square' 'channel square --points 1' 'diagnose square --points 5' \
+    'sgd expr:z1 --dim 5 --alpha 1 --epochs 1' 'models' 'evolve square --alpha 0.1 --precision 0.1' 'entropy square --alpha 0.1 --precision 0.1'; do
+    "$STAIR" $command --json >columns.json 2>stderr || fail "columns of $command" "$(cat stderr)"
+    $PYTHON - ${command%% *} <<'PY' || fail "the manual has the columns of ${command%% *}"
+import json, re, sys
+text = open("man.txt").read().replace("\\-", "-")
+part = text.split("\n.SS stair %s " % sys.argv[1])[1].split("\n.SS ")[0]
+said = set(re.findall(r"^\\fB(\S+)\\fR \[", part, re.M))
+row = json.load(open("columns.json"))["results"][0]
+names = [n + "." + m if isinstance(v, dict) else n for n, v in row.items() for m in (v if isinstance(v, dict) else [""])]
+lost = [n for n in names if n not in said and not n.endswith("_error")]
+assert len(names) > 3 and not lost, (lost, said)
+PY
+done
+pass 'the manual has the columns of commands'
+
+# Entries of matrices stand under their names, and a symmetric one has each once.
+for format in csv json; do
+    "$STAIR" amp attention:layers=2 --dim 20 --alpha 2 --max-iterations 3 --theory none --$format >two.$format 2>stderr
+    [ $? -eq 3 ] || fail 'three iterations are too few' "$(cat stderr)"
+done
+$PYTHON - <<'PY' || fail 'entries of matrices' "$(cat two.csv)"
+import json
+names, values = [line.split(",") for line in open("two.csv").read().split()]
+row, found = json.load(open("two.json"))["results"][0], dict(zip(names, values))
+for name, text in ("Q", "11 12 22"), ("M", "11 12 21 22"), ("V", "11 12 22"):
+    assert [n for n in names if n[0] == name] == [name + x for x in text.split()], names
+    for i, j in text.split():
+        assert float(found[name + i + j]) == row[name][int(i) - 1][int(j) - 1], (name, i, j)
+PY
+pass 'entries of matrices'
 
 # A run that diverges is told a rate a tenth of its own.
 "$STAIR" sgd expr:z1 --dim 20 --alpha 20 --epochs 5 --start 1 --rate 30 >/dev/null 2>stderr

@@ -255,7 +255,7 @@ class Build:
                 return (run([*words, self.program, line, kept], LONGEST["numbers"])[0] if code == 0 else code), seconds
             yield line, {"of": "", "kept": kept}, both
 
-    def map(self, kind, path, known):
+    def map(self, kind, path, known, wanted):
         """Runs the tests of a kind that are not known yet, and writes down what each reaches."""
         hits = os.path.join(self.folder, "hits")
         steps, answer = getattr(self, "map_" + kind)(hits), None
@@ -265,6 +265,9 @@ class Build:
             except StopIteration:
                 return
             test = known.get((name, more["of"]))
+            if not test and not is_wanted(name, wanted):
+                answer = 0
+                continue
             if not test:
                 code, seconds = call()
                 test = {"kind": kind, "run": name, "seconds": seconds, "code": code, "seen": [], **more}
@@ -283,15 +286,15 @@ class Build:
             known[name, more["of"], "now"] = test
             answer = test["code"]
 
-    def tests(self, kind):
-        """Tests of one kind, and the lines each reaches: found once."""
+    def tests(self, kind, wanted=None):
+        """Tests of one kind, and the lines each reaches: found once.  wanted: names of those that are needed."""
         path = os.path.join(self.folder, "tests-%s.jsonl" % kind)
         known = {}
         if os.path.exists(path):
             for line in open(path):
                 test = json.loads(line)
                 known[test["run"], test["of"]] = test
-        self.map(kind, path, known)
+        self.map(kind, path, known, wanted)
         found = [test for key, test in known.items() if len(key) == 3 and test["seen"]]
         ordered = sorted({address for test in found for address in test["seen"]})
         said = subprocess.run(["addr2line", "-e", os.path.join(self.covered, "libwhole.so")], capture_output=True, text=True,
@@ -307,6 +310,11 @@ class Build:
             for name, number in {where[address] for address in test.pop("seen") if address in where}:
                 test["lines"].setdefault(name, set()).add(number)
         return found
+
+
+def is_wanted(name, wanted):
+    """Whether a test, or all cases of its program, are among those wanted."""
+    return wanted is None or name in wanted or any(name.startswith(text + " ") for text in wanted)
 
 
 def body_of(name, line):
@@ -487,24 +495,29 @@ def keep(results):
 
 
 def find(result):
-    """Where a mutant stands now, or None."""
-    for p in places(os.path.join(ROOT, result["file"])):
+    """Where a mutant stands now, or None; one that was chosen by hand may change any text, once in its line."""
+    path = os.path.join(ROOT, result["file"])
+    for p in places(path):
         if p[1:3] == (result["old"], result["new"]) and line_of(result["file"], p[3]) == result["text"]:
             return (result["file"], *p)
+    at = 0
+    for number, line in enumerate(open(path).read().split("\n"), 1):
+        if line.strip() == result["text"] and line.count(result["old"]) == 1:
+            return (result["file"], at + line.index(result["old"]), result["old"], result["new"], number)
+        at += len(line) + 1
     return None
 
 
 def planted(build, only):
     """Every mistake of planted.jsonl is caught by its test."""
     bad = tried = 0
-    kinds = {"cli" if k["test"].startswith("tests/") else "unit" if k["test"].startswith("test_") else "numbers"
-             for k in read_planted() if only in k["file"]}
-    tests = [t for kind in kinds for t in build.tests(kind)]
-    for k in read_planted():
-        if only not in k["file"]:
-            continue
+    of_them = [k for k in read_planted() if any(text in k["file"] for text in only.split(","))]
+    names = {k["test"] for k in of_them}
+    kinds = {"cli" if name.startswith("tests/") else "unit" if name.startswith("test_") else "numbers" for name in names}
+    tests = [t for kind in sorted(kinds) for t in build.tests(kind, names)]
+    for k in of_them:
         tried += 1
-        wanted = [(t, True) for t in tests if t["run"] == k["test"] or t["run"].startswith(k["test"] + " ")]
+        wanted = [(t, True) for t in tests if is_wanted(t["run"], {k["test"]})]
         found = find(k)
         said = "the line is gone" if not found else "no such test, or it takes too long: " + k["test"]
         if found and wanted:

@@ -370,9 +370,10 @@ static void posteriors_agree_with_other_rules(void **state)
 static void a_sphere_in_closed_form(void **state)
 {
     static const double variance[] = {0.7, 0.1, 0.004};
-    static const char *const text[] = {"norm2", "expr:z1^2+z2^2", "expr:3-2*z1*z1-(z2^2+z2^2)"};
+    static const char *const text[] = {"norm2", "expr:z1^2+z2^2", "expr:3-2*z1*z1-(z2^2+z2^2)",
+                                       "expr:(z1^2+z2^2)/4"};
     (void)state;
-    for (int k = 0; k < 9; k++) {
+    for (int k = 0; k < 12; k++) {
         double v = variance[k % 3];
         channel_case a = channel_case_open(text[k / 3], 8), b = channel_case_open(text[k / 3], 8);
         for (channel_case *c = &a; c; c = c == &a ? &b : NULL) {

@@ -143,12 +143,74 @@ static void pages_have_limits(void **state)
     assert_non_null(strstr(stair_context_message(context), "numbers on one page"));
 }
 
+static int count(const char *text, const char *part)
+{
+    int found = 0;
+    for (; (text = strstr(text, part)); text++) found++;
+    return found;
+}
+
+/* A page without scripts has every row, up to 2000, and every cell as it was. */
+static void plain_pages_have_rows(void **state)
+{
+    (void)state;
+    json_t *files = json_pack("[o]", read_text("{\"results\": [{\"alpha\": 0.5, \"n\": 7, \"word\": \"a\", "
+                                               "\"hard\": true, \"gone\": null}, {\"alpha\": 1.5, \"n\": 8, "
+                                               "\"word\": \"b\", \"hard\": false, \"gone\": null}], "
+                                               "\"options\": {\"alpha\": [0.5, 2.0]}}"));
+    static const char *const rows[] = {
+        "<tr><td>0.5</td><td>7</td><td class='text'>a</td><td class='text'>yes</td><td>-</td></tr>",
+        "<tr><td>1.5</td><td>8</td><td class='text'>b</td><td class='text'>no</td><td>-</td></tr>"};
+    char *page = written(files, true);
+    for (int k = 0; k < 2; k++) assert_int_equal(count(page, rows[k]), 1);
+    assert_int_equal(count(page, "<tr>"), 1 + 2);
+    assert_int_equal(count(page, "<dt>alpha</dt><dd>[0.5, 2.0]</dd>"), 1);
+    assert_int_equal(count(page, "rows are shown"), 0);
+    free(page);
+    json_decref(files);
+    for (int more = 0; more < 2; more++) {
+        char *text = NULL;
+        size_t size = 0;
+        FILE *to = open_memstream(&text, &size);
+        for (int k = 0; k < 2000 + more; k++) fprintf(to, "%s{\"n\": %d}", k ? ", " : "{\"results\": [", k);
+        fputs("]}", to);
+        fclose(to);
+        files = json_pack("[o]", read_text(text));
+        free(text);
+        page = written(files, true);
+        assert_int_equal(count(page, "<tr>"), 1 + 2000);
+        assert_int_equal(count(page, "2000 of 2001 rows are shown"), more);
+        assert_int_equal(count(page, "rows are shown"), more);
+        free(page);
+        json_decref(files);
+    }
+}
+
+/* alpha from 1 to 2 fills the width but for a hundredth on each side, from 70 to 704; what is the same at
+ * both ends lies halfway between 14 and 328. */
+static void points_are_in_their_places(void **state)
+{
+    (void)state;
+    json_t *files =
+        json_pack("[o]", read_text("{\"results\": [{\"alpha\": 1.0, \"Q\": [[0.5]], \"Q_error\": "
+                                   "[[0.1]]}, {\"alpha\": 2.0, \"Q\": [[0.5]], \"Q_error\": [[0.1]]}]}"));
+    char *page = written(files, true);
+    assert_int_equal(count(page, "<circle cx='76.2' cy='171.0'"), 1);
+    assert_int_equal(count(page, "<circle cx='697.8' cy='171.0'"), 1);
+    free(page);
+    json_decref(files);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(text_stays_text),     cmocka_unit_test(matrices_have_names_of_csv),
-        cmocka_unit_test(lines_can_be_pasted), cmocka_unit_test(plots_follow_columns),
+        cmocka_unit_test(text_stays_text),
+        cmocka_unit_test(matrices_have_names_of_csv),
+        cmocka_unit_test(lines_can_be_pasted),
+        cmocka_unit_test(plots_follow_columns),
         cmocka_unit_test(pages_have_limits),
+        cmocka_unit_test(plain_pages_have_rows),
+        cmocka_unit_test(points_are_in_their_places),
     };
     if (!mkdtemp(folder) || stair_context_create(&context) != STAIR_OK) return 1;
     snprintf(path, sizeof path, "%s/r.json", folder);
