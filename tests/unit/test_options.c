@@ -134,16 +134,22 @@ static void bad_words_are_named(void **state)
 static void values_echo(void **state)
 {
     (void)state;
-    assert_int_equal(READ("--seed", "18446744073709551615", "--alpha", "1,2", "--set", "a=1"), STAIR_OK);
+    assert_int_equal(READ("--seed", "18446744073709551615", "--alpha", "1,2", "--set", "a=1", "--set", "b=2"),
+                     STAIR_OK);
     char text[64];
-    option_entry alpha = option_of(&parse.scope, "alpha"), number = option_of(&parse.scope, "seed");
+    option_entry alpha = option_of(&parse.scope, "alpha"), number = option_of(&parse.scope, "seed"),
+                 grid = option_of(&parse.scope, "set");
     option_to_text(&alpha, &got, text, sizeof text);
     assert_string_equal(text, "1,2");
-    json_t *seed = option_to_json(&number, &got), *list = option_to_json(&alpha, &got);
+    json_t *seed = option_to_json(&number, &got), *list = option_to_json(&alpha, &got),
+           *sets = option_to_json(&grid, &got), *both = json_pack("[s, s]", "a=1", "b=2");
     assert_string_equal(json_string_value(seed), "18446744073709551615");
     assert_int_equal(json_array_size(list), 2);
+    assert_true(json_equal(sets, both));
     json_decref(seed);
     json_decref(list);
+    json_decref(sets);
+    json_decref(both);
 }
 
 static void dash_h_is_help(void **state)
