@@ -387,7 +387,6 @@ static void set_plan(stair_worker *w, const stair_channel_options *options, nest
     plan->w = w;
     stair_fibre_ridges(&f->fibre, plan->axis);
     plan->top = best;
-    plan->cutoff = options->cutoff - log(options->precision) + tuning.beyond;
     plan->spread = sqrt(2 * plan->cutoff);
     plan->centre[0] = plan->centre[1] = 0;
     double radius = sqrt(2 * (plan->cutoff + fmax(0, -best))), across[2] = {-plan->axis[1], plan->axis[0]};
@@ -469,7 +468,8 @@ static stair_rule_result evaluate(stair_worker *w, const stair_channel_options *
     if (!w->panels) w->panels = malloc(sizeof(double) * (size_t)f->count * (OUTER_MOST + 1));
     if (!w->panels) return result;
     do {
-        stair_modes_find(f, goal.cutoff - log(goal.precision), &w->modes);
+        plan.cutoff = goal.cutoff - log(goal.precision) + tuning.beyond;
+        stair_modes_find(f, plan.cutoff, &w->modes); /* a mode that is dropped would be stepped over */
         if (!w->modes.count) break;
         stair_rule_origin(w);
         set_plan(w, &goal, &plan);
