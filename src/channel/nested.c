@@ -103,7 +103,8 @@ typedef struct {
     double at, width, value;
 } peak;
 
-/* Slope and curvature of |x|^2 / 2 along the line at `at`; returns the log integrand there. */
+/* Slope and curvature of |x|^2 / 2, residuals of a noisy y counted among x, along the line at `at`; returns
+ * the log integrand there. */
 static double look_at(const nested_plan *plan, double outer, double at, int sign, double *slope, double *bend)
 {
     stair_integrand *f = &plan->w->f;
@@ -118,6 +119,12 @@ static double look_at(const nested_plan *plan, double outer, double at, int sign
         const double *a = f->nodes.a + (size_t)i * STAIR_BLOCK, *b = f->nodes.b + (size_t)i * STAIR_BLOCK;
         double s = i < free ? 0 : sign, dx = (a[1] - a[2] + s * (b[1] - b[2])) / (2 * step);
         *slope += (a[0] + s * b[0]) * dx;
+        *bend += dx * dx;
+    }
+    for (int i = 0; i < f->shape.residuals; i++) {
+        const double *r = f->nodes.z + (size_t)(f->size + i) * STAIR_BLOCK;
+        double dx = (r[1] - r[2]) / (2 * step);
+        *slope += r[0] * dx;
         *bend += dx * dx;
     }
     return (sign > 0 ? f->nodes.plus[0] : f->nodes.minus[0]) + log(f->nodes.weight[0]);
@@ -362,19 +369,29 @@ static void integrate_outer_panel(const nested_plan *plan, outer_panel *p, doubl
     p->error = panel_error(difference, size) + lines;
 }
 
+/* Standard deviation of the prior along a unit direction.  The coordinates are two tokens of one row, which
+ * have the same, or one token of two rows, which have not. */
+static double prior_deviation(const stair_integrand *f, const double *direction)
+{
+    const double *v = f->variance, *d = direction;
+    if (f->shape.tokens == 2) return f->lower[0];
+    return sqrt(v[0] * d[0] * d[0] + 2 * v[1] * d[0] * d[1] + v[f->shape.rows + 1] * d[1] * d[1]);
+}
+
 static void set_plan(stair_worker *w, const stair_channel_options *options, nested_plan *plan)
 {
     stair_integrand *f = &w->f;
     const stair_mode *mode = &w->modes.mode[0];
-    double best = -INFINITY, scale = f->lower[0]; /* one free row: its standard deviation */
+    double best = -INFINITY;
     for (int k = 0; k < w->modes.count; k++) best = fmax(best, w->modes.mode[k].value);
     plan->w = w;
     stair_fibre_ridges(&f->fibre, plan->axis);
     plan->top = best;
-    plan->cutoff = options->cutoff - log(options->precision) + tuning.beyond;
     plan->spread = sqrt(2 * plan->cutoff);
     plan->centre[0] = plan->centre[1] = 0;
-    plan->reach[0] = plan->reach[1] = sqrt(2 * (plan->cutoff + fmax(0, -best))) * scale;
+    double radius = sqrt(2 * (plan->cutoff + fmax(0, -best))), across[2] = {-plan->axis[1], plan->axis[0]};
+    plan->reach[0] = radius * prior_deviation(f, plan->axis);
+    plan->reach[1] = radius * prior_deviation(f, across);
     plan->line_tolerance =
         tuning.line_share * options->precision * exp(mode->log_mass - plan->top) / (2 * plan->reach[0]);
 }
@@ -451,7 +468,8 @@ static stair_rule_result evaluate(stair_worker *w, const stair_channel_options *
     if (!w->panels) w->panels = malloc(sizeof(double) * (size_t)f->count * (OUTER_MOST + 1));
     if (!w->panels) return result;
     do {
-        stair_modes_find(f, goal.cutoff - log(goal.precision), &w->modes);
+        plan.cutoff = goal.cutoff - log(goal.precision) + tuning.beyond;
+        stair_modes_find(f, plan.cutoff, &w->modes); /* a mode that is dropped would be stepped over */
         if (!w->modes.count) break;
         stair_rule_origin(w);
         set_plan(w, &goal, &plan);
