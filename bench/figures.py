@@ -14,7 +14,7 @@ import os
 import sys
 
 POINTS = {"alpha", "dim", "skip", "tokens", "layers", "iteration", "epoch", "q", "v"}  # where a row is, and its first number
-APART = {"runs", "zero", "top", "bound", "shown"}  # no results
+APART = {"runs", "zero", "top", "bound", "shown", "weights"}  # no results, or of the overlaps, which are compared
 FLOOR = 1e-6  # of a number: errors below are rounding
 
 
