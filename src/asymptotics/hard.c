@@ -95,6 +95,9 @@ static stair_status close_in(hard_job *job, double below, probe at, stair_hard_p
     double goal = job->options.precision;
     if (isinf(at.gain)) return before_perfect(job, out);
     for (int k = 0; k < tuning.tries; k++) {
+        if (!(at.slope > 0)) /* more knowledge tells more of a label */
+            return stair_fail(job->context, STAIR_NOT_CONVERGED,
+                              "fixed points at alpha = %g are too close to each other", at.alpha);
         double move = at.gain / at.slope, noise = at.error / at.slope;
         double bend = fmin(tuning.bend * fabs(move), 0.5 * fmax(0, at.alpha - below));
         out->information = fmax(below, at.alpha - move);
