@@ -2,6 +2,7 @@
  * would be threads, with the arithmetic of kernels/.  What src/cuda/ does around its kernels is tested with
  * it where there is no card. */
 #include "cuda/denoise.h"
+#include "cuda/once.h"
 #include "cuda/products.h"
 
 #include <stdlib.h>
@@ -223,6 +224,20 @@ stair_status stair_card_collect(stair_context *context, const stair_device *devi
     return STAIR_OK;
 }
 
+stair_status stair_card_collect_some(stair_context *context, const stair_device *device,
+                                     const stair_card_rows *r, size_t count, const uint32_t *index,
+                                     const float *c, double *b)
+{
+    (void)context, (void)device;
+    for (size_t k = 0; k < count * (size_t)r->tokens; k++) {
+        size_t row = (size_t)index[k / (size_t)r->tokens] * (size_t)r->tokens + k % (size_t)r->tokens;
+        for (size_t p = 0; p < (size_t)r->indices; p++)
+            for (size_t d = 0; d < (size_t)r->dim; d++)
+                b[p * (size_t)r->dim + d] += (double)(c[4 * row + p] * r->x[row * r->pitch + d]);
+    }
+    return STAIR_OK;
+}
+
 /* ---- samples ----------------------------------------------------------------------------------------- */
 
 stair_status stair_card_react(stair_context *context, const stair_device *device,
@@ -236,10 +251,11 @@ stair_status stair_card_react(stair_context *context, const stair_device *device
 }
 
 stair_status stair_card_pair(stair_context *context, const stair_device *device, const stair_pair_form *form,
-                             const double *w, size_t n, const stair_card_samples *s)
+                             const double *w, size_t n, const uint32_t *index, const stair_card_samples *s)
 {
     (void)context, (void)device;
-    for (size_t i = 0; i < n; i++) {
+    for (size_t k = 0; k < n; k++) {
+        size_t i = index ? index[k] : k;
         int p = form->rows, nodes;
         stair_pair_moments m;
         float error;
@@ -280,6 +296,78 @@ stair_status stair_card_sum(stair_context *context, const stair_device *device, 
             for (size_t i = n * b / STAIR_CARD_PARTS; i < n * (b + 1) / STAIR_CARD_PARTS; i++)
                 sum += says[i * width + k];
             parts[b * width + k] = sum;
+        }
+    return STAIR_OK;
+}
+
+/* ---- a pass that reads X once ------------------------------------------------------------------------- */
+
+bool card_once;
+size_t card_hard; /* samples that its posteriors left */
+enum { BLOCKS = 3, WARPS = 4 };
+
+bool stair_card_once_serves(const stair_device *device, const stair_card_rows *r)
+{
+    (void)device;
+    return card_once && r->x && r->tokens == STAIR_ONCE_TOKENS && r->indices <= 2;
+}
+
+/* The part of block `block` of X w^T of a row: lanes are a binary tree. */
+static float once_project(const stair_card_rows *r, const float *w, size_t row, size_t block)
+{
+    size_t groups = r->pitch / 4, from = stair_once_slab(groups, BLOCKS, block),
+           end = stair_once_slab(groups, BLOCKS, block + 1);
+    float lane[32] = {0};
+    for (size_t group = from; group < end; group++)
+        for (size_t j = 0; j < 4; j++) {
+            float *sum = &lane[(group - from) % 32];
+            *sum = fmaf(r->x[row * r->pitch + 4 * group + j], w[4 * group + j], *sum);
+        }
+    for (int step = 16; step; step /= 2)
+        for (int l = 0; l < step; l++) lane[l] += lane[l + step];
+    return lane[0];
+}
+
+static void once_sample(const stair_card_rows *r, const float *w, const stair_memory_form *memory,
+                        const stair_pair_form *form, const double *whiten, const stair_card_samples *s, size_t i)
+{
+    size_t p = (size_t)r->indices, cells = 2 * p;
+    double z[STAIR_ONCE_NUMBERS] = {0};
+    for (size_t k = 0; k < cells; k++)
+        for (size_t b = 0; b < BLOCKS; b++)
+            z[k] += (double)once_project(r, w + k % p * r->pitch, 2 * i + k / p, b);
+    stair_memory_react(memory, z, s->g + i * cells, s->o + i * cells, s->next_o + i * cells,
+                       s->omega + i * cells);
+    stair_pair_sample sample = stair_pair_open(form, whiten, s->h + 2 * i, s->omega + i * cells);
+    stair_pair_team team = {0, 0, WARPS, NULL, 0, 0};
+    stair_pair_moments m;
+    int nodes;
+    stair_pair_posterior_by(form, &sample, &team, 1, &m, &s->error[i], &nodes);
+    stair_pair_write(form, whiten, &m, s->error[i], s->next_g + i * cells, s->c + 8 * i,
+                     s->says + i * stair_card_says((int)p));
+}
+
+stair_status stair_card_once(stair_context *context, const stair_device *device, const stair_card_rows *r,
+                             const float *w, const stair_memory_form *memory, const stair_pair_form *form,
+                             const double *whiten, const stair_card_samples *s, void *letters, double *b)
+{
+    (void)context, (void)device, (void)letters;
+    size_t n = r->rows / 2, dim = (size_t)r->dim;
+    for (size_t i = 0; i < n; i++) {
+        once_sample(r, w, memory, form, whiten, s, i);
+        card_hard += !(s->error[i] <= form->precision);
+    }
+    for (size_t p = 0; p < (size_t)r->indices; p++)
+        for (size_t d = 0; d < dim; d++) {
+            double sum = 0;
+            for (size_t i = 0; i < n;) {
+                float part = 0;
+                for (size_t k = 0; k < STAIR_ONCE_RUN && i < n; k++, i++)
+                    for (size_t t = 0; t < 2 && s->error[i] <= form->precision; t++)
+                        part = fmaf(s->c[8 * i + 4 * t + p], r->x[(2 * i + t) * r->pitch + d], part);
+                sum += (double)part;
+            }
+            b[p * dim + d] = sum;
         }
     return STAIR_OK;
 }

@@ -9,7 +9,7 @@ cd "$(dirname "$0")/../.."
 cmake -S . -B build-card -G Ninja -DCMAKE_BUILD_TYPE=Release -DSTAIR_CUDA=ON -DSTAIR_MPI=OFF -DBUILD_TESTING=OFF \
     -DSTAIR_WITHOUT='zip;utf8proc;sleef' >build-card.log || { cat build-card.log; exit 1; }
 rm build-card.log
-ninja -C build-card stair_program
+ninja -C build-card stair_program gpu_check gpu_bench
 mkdir -p build-card/carry
 cd build-card
 link=$(ninja -t commands stair_program | tail -1)

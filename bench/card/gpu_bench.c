@@ -15,6 +15,7 @@
 #include "core/matrix.h"
 #include "core/rng.h"
 #include "cuda/denoise.h"
+#include "cuda/once.h"
 #include "cuda/products.h"
 #include "kernels/rows.h"
 
@@ -192,7 +193,7 @@ static pairs *now;
 static stair_status posteriors(bench *b, int number)
 {
     (void)number;
-    return stair_card_pair(b->context, b->device, &now->form, now->w, now->n, &now->s);
+    return stair_card_pair(b->context, b->device, &now->form, now->w, now->n, NULL, &now->s);
 }
 
 /* Samples of the model at overlap 1 - v: omega, u, z normal, h = B(u) z. */
@@ -256,7 +257,8 @@ static stair_status pair_rate(bench *b, double v, double exp_rate)
             sums += 4 * of; /* two for the softmax, two for the weights */
         stair_pair_terms terms = stair_pair_ready(&all.form, &sample);
         stair_pair_box box;
-        exps_needed += sums + 2 * side * stair_pair_look(&all.form, &terms, 0, &box, &said);
+        stair_pair_team team = stair_pair_warp(0);
+        exps_needed += sums + 2 * side * stair_pair_look(&all.form, &terms, &team, &box, &said);
         looked++;
     }
     exps_needed *= (double)n / (double)looked;
@@ -267,6 +269,77 @@ static stair_status pair_rate(bench *b, double v, double exp_rate)
     for (size_t k = 0; k < sizeof cards / sizeof *cards; k++) stair_cuda_free(b->device, cards[k]);
     free(h);
     free(omega);
+    free(error);
+    return STAIR_OK;
+}
+
+/* ---- a pass that reads X once ------------------------------------------------------------------------ */
+
+typedef struct {
+    stair_memory_form memory;
+    stair_pair_form form;
+    double w[4];
+    stair_card_samples s;
+} whole_pass;
+
+static whole_pass *whole;
+
+static stair_status pass_once(bench *b, int indices)
+{
+    stair_card_rows rows = rows_for(b, indices);
+    return stair_card_once(b->context, b->device, &rows, b->w, &whole->memory, &whole->form, whole->w, &whole->s,
+                           b->parts, b->b);
+}
+
+/* Labels of the prior, and W as it is: what posteriors say does not matter here, but how hard they are. */
+static stair_status once_rate(bench *b, int indices, double read_rate)
+{
+    size_t n = b->rows.rows / TOKENS, cells = (size_t)(TOKENS * indices), width = stair_card_says(indices), hard = 0;
+    double bytes = (double)x_floats(b) * sizeof(float), s, root = sqrt(0.5);
+    whole_pass all = {.memory = {.rows = indices,
+                                 .tokens = TOKENS,
+                                 .scale = 1 / sqrt((double)b->rows.dim),
+                                 .onsager = 1},
+                      .form = {.rows = indices,
+                               .skip = 1,
+                               .lower = (float)root,
+                               .w11 = (float)(1 / root),
+                               .w22 = (float)(1 / root),
+                               .cutoff = 20,
+                               .precision = 0.01f},
+                      .w = {1 / root, 0, 0, 1 / root}};
+    stair_card_rows rows = rows_for(b, indices);
+    if (!stair_card_once_serves(b->device, &rows)) {
+        printf("once   P=%d           not for this shape or card\n", indices);
+        return STAIR_OK;
+    }
+    float *h = malloc(2 * n * sizeof *h), *error = malloc(n * sizeof *error), *card_h;
+    double omega[4], *zero;
+    if (!h || !error) return stair_fail(b->context, STAIR_NO_MEMORY, "out of memory");
+    for (size_t i = 0; i < n; i++) draw_pair(i, 0.5, h + 2 * i, omega);
+    STAIR_TRY(make(b, 2 * n * sizeof(float), &card_h));
+    STAIR_TRY(make(b, cells * n * sizeof(double), &zero));
+    STAIR_TRY(make(b, cells * n * sizeof(double), &all.s.omega));
+    STAIR_TRY(make(b, cells * n * sizeof(double), &all.s.next_g));
+    STAIR_TRY(make(b, cells * n * sizeof(double), &all.s.next_o));
+    STAIR_TRY(make(b, 8 * n * sizeof(float), &all.s.c));
+    STAIR_TRY(make(b, width * n * sizeof(double), &all.s.says));
+    STAIR_TRY(make(b, n * sizeof(float), &all.s.error));
+    STAIR_TRY(stair_cuda_up(b->context, b->device, card_h, h, 2 * n * sizeof *h));
+    STAIR_TRY(stair_cuda_zero(b->context, b->device, zero, cells * n * sizeof(double)));
+    all.s.g = all.s.o = zero;
+    all.s.h = card_h;
+    whole = &all;
+    STAIR_TRY(timed(b, pass_once, indices, &s));
+    STAIR_TRY(stair_cuda_down(b->context, b->device, error, all.s.error, n * sizeof *error));
+    for (size_t i = 0; i < n; i++) hard += !(error[i] <= all.form.precision);
+    printf("once   P=%d           %9.3f ms, products and posteriors: %3.0f %% of one read; %.1f %% of the samples "
+           "need more\n",
+           indices, 1e3 * s, 100 * bytes / s / read_rate, 100.0 * (double)hard / (double)n);
+    fflush(stdout);
+    void *const cards[] = {card_h, zero, all.s.omega, all.s.next_g, all.s.next_o, all.s.c, all.s.says, all.s.error};
+    for (size_t k = 0; k < sizeof cards / sizeof *cards; k++) stair_cuda_free(b->device, cards[k]);
+    free(h);
     free(error);
     return STAIR_OK;
 }
@@ -288,6 +361,7 @@ static stair_status run(bench *b, int dim, double alpha)
            samples, 1e-9 * (double)x_floats(b) * sizeof(float));
     STAIR_TRY(fill(b));
     STAIR_TRY(rates(b, &read_rate, &exp_rate, &normal_rate));
+    for (int p = 1; p <= 2; p++) STAIR_TRY(once_rate(b, p, read_rate));
     STAIR_TRY(products(b, read_rate, normal_rate));
     for (double v = 1; v > 0.5e-4; v *= 0.1) STAIR_TRY(pair_rate(b, v, exp_rate));
     return STAIR_OK;

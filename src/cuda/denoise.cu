@@ -31,11 +31,12 @@ typedef struct {
 #define PAIR_WARPS 4 /* samples of a block */
 
 __global__ void __launch_bounds__(32 * PAIR_WARPS, 4)
-    pair(stair_pair_form form, whitening v, size_t n, stair_card_samples s)
+    pair(stair_pair_form form, whitening v, size_t n, const uint32_t *__restrict__ index, stair_card_samples s)
 {
     size_t i = (size_t)blockIdx.x * PAIR_WARPS + threadIdx.x / 32;
     int lane = (int)(threadIdx.x % 32), nodes;
     if (i >= n) return;
+    if (index) i = index[i];
     size_t cells = (size_t)(2 * form.rows);
     stair_pair_sample sample = stair_pair_open(&form, v.w, s.h + 2 * i, s.omega + i * cells);
     stair_pair_moments m;
@@ -48,14 +49,14 @@ __global__ void __launch_bounds__(32 * PAIR_WARPS, 4)
 }
 
 stair_status stair_card_pair(stair_context *context, const stair_device *device, const stair_pair_form *form,
-                             const double *w, size_t n, const stair_card_samples *s)
+                             const double *w, size_t n, const uint32_t *index, const stair_card_samples *s)
 {
     whitening v = {{0, 0, 0, 0}};
     for (int k = 0; k < form->rows * form->rows; k++) v.w[k] = w[k];
     stair_cuda_use(device);
     if (!n) return STAIR_OK;
     pair<<<(unsigned)((n + PAIR_WARPS - 1) / PAIR_WARPS), 32 * PAIR_WARPS, 0, (cudaStream_t)device->stream>>>(
-        *form, v, n, *s);
+        *form, v, n, index, *s);
     return stair_cuda_launched(context, "posteriors");
 }
 

@@ -30,9 +30,9 @@ STAIR_HD size_t stair_card_says(int indices)
 
 stair_status stair_card_react(stair_context *context, const stair_device *device,
                               const stair_memory_form *form, size_t n, const stair_card_samples *s);
-/* w (P, P): whitening, lower triangular, in double */
+/* w (P, P): whitening, lower triangular, in double; of samples index (n), or 0 .. n-1 where it is NULL */
 stair_status stair_card_pair(stair_context *context, const stair_device *device, const stair_pair_form *form,
-                             const double *w, size_t n, const stair_card_samples *s);
+                             const double *w, size_t n, const uint32_t *index, const stair_card_samples *s);
 /* g (count, P, M) and says of samples index (count) go where they belong. */
 stair_status stair_card_scatter(stair_context *context, const stair_device *device, int rows, int tokens,
                                 size_t count, const uint32_t *index, const double *g, const double *says,

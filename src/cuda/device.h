@@ -30,6 +30,7 @@ typedef struct stair_device {
     size_t memory;  /* bytes in all */
     size_t cache;   /* bytes of the second-level cache */
     double chunk;   /* bytes of X that are drawn at a time, where above zero; else what resident.c thinks */
+    bool twice;     /* a pass reads stored X twice, to compare with one that reads it once */
     void *stream;   /* a cudaStream_t: kernels and copies, in order */
     void *copies;   /* another, for copies beside kernels */
     stair_lock lock;

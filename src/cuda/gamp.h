@@ -3,6 +3,7 @@
 #define STAIR_CUDA_GAMP_H
 
 #include "cuda/denoise.h"
+#include "cuda/once.h"
 #include "cuda/products.h"
 #include "gamp/gamp.h"
 
@@ -27,7 +28,8 @@ typedef struct stair_resident {
     int at;     /* g[now] and o[now] are those that the pass of this iteration starts from, */
     bool ahead; /* and g[1 - now], o[1 - now] those of the next */
     int now;
-    bool pairs; /* the kernel of pairs knows the model: h (N, 2) */
+    bool pairs; /* the kernel of pairs knows the model: h (N, 2); */
+    bool once;  /* and a pass reads X once */
     float *h;
     double *g[2], *o[2], *omega, *says, *parts, *b, *sums;
     float *c, *error;

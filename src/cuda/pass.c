@@ -1,5 +1,5 @@
 /* One pass of GAMP over X on a card: project, memory, posteriors, collect; chunk by chunk where X is not
- * stored.
+ * stored, and in one kernel that reads X once where it is and most posteriors are easy.
  *
  * g and the memory o stay on the card from pass to pass.  What crosses is W and b once an iteration, a few
  * sums, and the samples that the processor does: those whose error on the card is above the precision, in the
@@ -14,7 +14,8 @@
 
 static const struct {
     float cutoff; /* exponents below the largest that are left out: their share is below exp(-15) */
-} tuning = {.cutoff = 20};
+    double hard;  /* share of samples with posteriors that are not easy, from which on X is read twice */
+} tuning = {.cutoff = 20, .hard = 0.3};
 
 /* ---- what a run needs on the card -------------------------------------------------------------------- */
 
@@ -88,8 +89,14 @@ bool stair_cuda_knows(const stair_model *model, double *skip)
 static stair_status find_kernel(stair_context *context, stair_resident *r, const stair_gamp_state *s)
 {
     double skip = 0;
+    stair_card_rows rows;
+    r->once = false;
     r->pairs = stair_cuda_knows(s->model, &skip);
     if (!r->pairs) return STAIR_OK;
+    if (r->mode == STAIR_X_STORED && !r->device->twice) {
+        STAIR_TRY(stair_cuda_rows(context, r, 0, s->samples, &rows));
+        r->once = stair_card_once_serves(r->device, &rows);
+    }
     float *h = malloc((2 * s->samples + 1) * sizeof *h);
     if (!h) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
     stair_status status = find_h(context, s, skip, h);
@@ -141,26 +148,38 @@ static stair_card_samples samples_from(const stair_resident *r, size_t first)
                                 .h = r->h ? r->h + 2 * first : NULL};
 }
 
-static stair_status launch_pairs(stair_context *context, const stair_resident *r, const stair_gamp_state *s,
-                                 size_t n, const stair_card_samples *samples)
+/* What all samples of a pass share; w (P, P) whitens. */
+static stair_status pair_form(stair_context *context, const stair_gamp_state *s, stair_pair_form *form,
+                              double *w)
 {
-    double lower[STAIR_SQUARE], w[STAIR_SQUARE], half_logdet, skip;
+    double lower[STAIR_SQUARE], half_logdet, skip;
     int p = s->p;
     stair_cuda_knows(s->model, &skip);
     if (!stair_matrix_whiten(p, s->c, lower, w, &half_logdet))
         return stair_fail(context, STAIR_BAD_INPUT, "covariance is not positive definite");
-    stair_pair_form form = {.rows = p,
-                            .skip = (float)skip,
-                            .lower = (float)lower[0],
-                            .w11 = (float)w[0],
-                            .w21 = p > 1 ? (float)w[2] : 0,
-                            .w22 = p > 1 ? (float)w[3] : 0,
-                            .cutoff = tuning.cutoff,
-                            .precision = (float)s->channel.precision};
-    return stair_card_pair(context, r->device, &form, w, n, samples);
+    *form = (stair_pair_form){.rows = p,
+                              .skip = (float)skip,
+                              .lower = (float)lower[0],
+                              .w11 = (float)w[0],
+                              .w21 = p > 1 ? (float)w[2] : 0,
+                              .w22 = p > 1 ? (float)w[3] : 0,
+                              .cutoff = tuning.cutoff,
+                              .precision = (float)s->channel.precision};
+    return STAIR_OK;
 }
 
-/* The samples of [first, first + n) that the processor has to do, in their order. */
+static stair_memory_form memory_form(const stair_gamp_state *s)
+{
+    stair_memory_form form = {.rows = s->p,
+                              .tokens = s->m,
+                              .scale = s->scale,
+                              .damping = s->damping,
+                              .onsager = s->variant != STAIR_GAMP_NO_ONSAGER};
+    memcpy(form.f, s->f, (size_t)(s->p * s->p) * sizeof(double));
+    return form;
+}
+
+/* The samples of [first, first + n) whose error is above the precision, or all of them, in their order. */
 static stair_status list_rest(stair_context *context, const stair_resident *r, const stair_gamp_state *s,
                               size_t first, size_t n, uint32_t *list, size_t *count)
 {
@@ -262,24 +281,31 @@ static stair_status do_rest(stair_context *context, stair_resident *r, const sta
     return status;
 }
 
+/* The processor has what is still above the precision. */
+static stair_status finish(stair_context *context, stair_resident *r, const stair_gamp_state *s, size_t first,
+                           size_t n, const stair_card_samples *samples, uint32_t *list)
+{
+    size_t count;
+    STAIR_TRY(list_rest(context, r, s, first, n, list, &count));
+    return count ? do_rest(context, r, s, first, n, count, list, samples) : STAIR_OK;
+}
+
 /* next_g, c and says of n samples. */
 static stair_status denoise(stair_context *context, stair_resident *r, const stair_gamp_state *s,
                             size_t first, size_t n)
 {
     stair_card_samples samples = samples_from(r, first);
-    stair_memory_form form = {.rows = s->p,
-                              .tokens = s->m,
-                              .scale = s->scale,
-                              .damping = s->damping,
-                              .onsager = s->variant != STAIR_GAMP_NO_ONSAGER};
-    memcpy(form.f, s->f, (size_t)(s->p * s->p) * sizeof(double));
-    STAIR_TRY(stair_card_react(context, r->device, &form, n, &samples));
-    if (r->pairs) STAIR_TRY(launch_pairs(context, r, s, n, &samples));
+    stair_memory_form memory = memory_form(s);
+    STAIR_TRY(stair_card_react(context, r->device, &memory, n, &samples));
+    if (r->pairs) {
+        stair_pair_form form;
+        double w[STAIR_SQUARE];
+        STAIR_TRY(pair_form(context, s, &form, w));
+        STAIR_TRY(stair_card_pair(context, r->device, &form, w, n, NULL, &samples));
+    }
     uint32_t *list = malloc((n + 1) * sizeof *list);
-    size_t count = 0;
-    stair_status status = list ? list_rest(context, r, s, first, n, list, &count)
-                               : stair_fail(context, STAIR_NO_MEMORY, "out of memory");
-    if (status == STAIR_OK && count) status = do_rest(context, r, s, first, n, count, list, &samples);
+    if (!list) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+    stair_status status = finish(context, r, s, first, n, &samples, list);
     free(list);
     return status;
 }
@@ -332,6 +358,48 @@ static stair_status do_chunk(stair_context *context, stair_resident *r, const st
     return STAIR_OK;
 }
 
+/* Samples whose posteriors the coarsest lattice does not have: finer ones, then the processor; then what they
+ * add to X^T g. */
+static stair_status do_hard(stair_context *context, stair_resident *r, const stair_gamp_state *s,
+                            const stair_card_rows *rows, const stair_pair_form *form, const double *w,
+                            const stair_card_samples *samples, uint32_t *list)
+{
+    size_t count, n = s->samples;
+    STAIR_TRY(list_rest(context, r, s, 0, n, list, &count));
+    if (!count) return STAIR_OK;
+    if ((double)count > tuning.hard * (double)n) r->once = false;
+    uint32_t *rest = list + n;
+    STAIR_TRY(stair_cuda_up(context, r->device, r->index, list, count * sizeof *list));
+    STAIR_TRY(stair_card_pair(context, r->device, form, w, count, r->index, samples));
+    STAIR_TRY(finish(context, r, s, 0, n, samples, rest));
+    STAIR_TRY(stair_cuda_up(context, r->device, r->index, list, count * sizeof *list));
+    return stair_card_collect_some(context, r->device, rows, count, r->index, r->c, r->b);
+}
+
+/* seconds: pass, and channel for what the kernel left */
+static stair_status do_once(stair_context *context, stair_resident *r, const stair_gamp_state *s,
+                            double *seconds)
+{
+    stair_card_rows rows;
+    stair_pair_form form;
+    stair_memory_form memory = memory_form(s);
+    stair_card_samples samples = samples_from(r, 0);
+    double w[STAIR_SQUARE], begun = stair_seconds();
+    STAIR_TRY(pair_form(context, s, &form, w));
+    STAIR_TRY(stair_cuda_rows(context, r, 0, s->samples, &rows));
+    STAIR_TRY(stair_card_once(context, r->device, &rows, r->w, &memory, &form, w, &samples, r->parts, r->b));
+    STAIR_TRY(stair_cuda_wait(context, r->device));
+    double done = stair_seconds();
+    uint32_t *list = malloc((2 * s->samples + 2) * sizeof *list);
+    if (!list) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+    stair_status status = do_hard(context, r, s, &rows, &form, w, &samples, list);
+    free(list);
+    if (status == STAIR_OK) status = stair_cuda_wait(context, r->device);
+    seconds[0] += done - begun;
+    seconds[2] += stair_seconds() - done;
+    return status;
+}
+
 stair_status stair_cuda_pass(stair_context *context, stair_gamp_state *s)
 {
     stair_resident *r = s->problem->tiles.resident;
@@ -339,11 +407,12 @@ stair_status stair_cuda_pass(stair_context *context, stair_gamp_state *s)
     if (!r) return stair_gamp_pass(context, s);
     STAIR_TRY(prepare(context, r, s));
     STAIR_TRY(stair_cuda_weights(context, r, s->w));
-    for (size_t first = 0; first < s->samples; first += r->chunk) {
-        size_t n = s->samples - first < r->chunk ? s->samples - first : r->chunk;
+    size_t chunk = r->once ? s->samples : r->chunk;
+    for (size_t first = 0; first < s->samples; first += chunk) {
+        size_t n = s->samples - first < chunk ? s->samples - first : chunk;
         if (!stair_context_progress(context, (double)first, (double)s->samples))
             return stair_fail(context, STAIR_FAILED, "stopped on request");
-        STAIR_TRY(do_chunk(context, r, s, first, n, seconds));
+        STAIR_TRY(r->once ? do_once(context, r, s, seconds) : do_chunk(context, r, s, first, n, seconds));
     }
     STAIR_TRY(gather(context, r, s, seconds));
     r->ahead = true;

@@ -273,6 +273,53 @@ stair_status stair_card_collect(stair_context *context, const stair_device *devi
     return stair_cuda_launched(context, "collecting X^T g");
 }
 
+/* The rows of some samples: each number is added in double, for they are few. */
+template <int P>
+__global__ void __launch_bounds__(STAIR_COLLECT_WIDTH)
+    collect_some(stair_card_rows r, size_t count, const uint32_t *__restrict__ index,
+                 const float4 *__restrict__ c, double *__restrict__ b)
+{
+    size_t group = (size_t)blockIdx.x * STAIR_COLLECT_WIDTH + threadIdx.x, tokens = (size_t)r.tokens;
+    if (group >= r.pitch / 4) return;
+    double sum[P][4] = {};
+#pragma unroll 8
+    for (size_t k = 0; k < count * tokens; k++) {
+        size_t row = (size_t)index[k / tokens] * tokens + k % tokens;
+        float4 x = stream((const float4 *)(r.x + row * r.pitch) + group), g = __ldg(c + row);
+        float by[4] = {g.x, g.y, g.z, g.w};
+#pragma unroll
+        for (int p = 0; p < P; p++) {
+            sum[p][0] += (double)(by[p] * x.x);
+            sum[p][1] += (double)(by[p] * x.y);
+            sum[p][2] += (double)(by[p] * x.z);
+            sum[p][3] += (double)(by[p] * x.w);
+        }
+    }
+#pragma unroll
+    for (int p = 0; p < P; p++)
+#pragma unroll
+        for (int k = 0; k < 4; k++) {
+            size_t column = 4 * group + (size_t)k;
+            if (column < (size_t)r.dim) b[(size_t)p * (size_t)r.dim + column] += sum[p][k];
+        }
+}
+
+stair_status stair_card_collect_some(stair_context *context, const stair_device *device,
+                                     const stair_card_rows *r, size_t count, const uint32_t *index,
+                                     const float *c, double *b)
+{
+    unsigned blocks = (unsigned)stair_collect_columns(r->pitch), threads = STAIR_COLLECT_WIDTH;
+    cudaStream_t stream = (cudaStream_t)device->stream;
+    const float4 *by = (const float4 *)c;
+    stair_cuda_use(device);
+    if (!count) return STAIR_OK;
+    if (r->indices == 1) collect_some<1><<<blocks, threads, 0, stream>>>(*r, count, index, by, b);
+    if (r->indices == 2) collect_some<2><<<blocks, threads, 0, stream>>>(*r, count, index, by, b);
+    if (r->indices == 3) collect_some<3><<<blocks, threads, 0, stream>>>(*r, count, index, by, b);
+    if (r->indices == 4) collect_some<4><<<blocks, threads, 0, stream>>>(*r, count, index, by, b);
+    return stair_cuda_launched(context, "collecting X^T g of some samples");
+}
+
 /* ---- drawing ------------------------------------------------------------------------------------- */
 
 /* A thread has four columns of one token, of every so many samples. */

@@ -29,6 +29,10 @@ size_t stair_card_parts(const stair_card_rows *rows); /* doubles of `parts` */
 stair_status stair_card_collect(stair_context *context, const stair_device *device,
                                 const stair_card_rows *rows, const float *c, bool add, double *parts,
                                 double *b);
+/* b += X^T c over samples index (count) of stored X, in their order. */
+stair_status stair_card_collect_some(stair_context *context, const stair_device *device,
+                                     const stair_card_rows *rows, size_t count, const uint32_t *index,
+                                     const float *c, double *b);
 
 /* ---- bench: what the card can do ----------------------------------------------------------------- */
 stair_status stair_card_read(stair_context *context, const stair_device *device, const float *x, size_t count,

@@ -17,7 +17,7 @@
  * slow instructions of a card, of which it does one where it does eight others, and about fifty of those.
  * Residuals are in units of sqrt(2 log 2): weights are 2^-(sum of squares).
  *
- * Thirty-two lanes share a sample.  A box that holds what is within `cutoff` of the largest exponent is
+ * Thirty-two lanes share a sample, or several times as many.  A box that holds what is within `cutoff` of the largest exponent is
  * found by looking at 32 x 32 nodes, once more inside of it while it shrinks; then nodes are summed, those of
  * even i + j by even lanes and those of odd by odd ones.  A lane goes down columns: b is fixed while a runs,
  * and i has one parity.  Even and odd nodes are two lattices whose step is sqrt(2) longer; half the
@@ -157,16 +157,17 @@ STAIR_HD stair_pair_box stair_pair_begin(void)
     return box;
 }
 
-/* ---- a look: exponents of 32 nodes of a lane are kept, so each node is looked at once -------------------
+/* ---- a look: exponents of the nodes of a lane are kept, so each node is looked at once -----------------
  */
 
-#define STAIR_PAIR_SEEN (1 << STAIR_PAIR_BITS) /* nodes of a lane */
+#define STAIR_PAIR_SEEN (1 << STAIR_PAIR_BITS) /* nodes of a lane of a warp alone */
 
 /* The smaller sum of squares of each node, and the least of all. */
-STAIR_HD float stair_pair_see(const stair_pair_terms *m, const stair_pair_box *box, int lane,
-                              float seen[STAIR_PAIR_SEEN])
+STAIR_HD float stair_pair_see(const stair_pair_terms *m, const stair_pair_box *box, int lane, int slice,
+                              int slices, float seen[STAIR_PAIR_SEEN])
 {
     float least = 3e38f;
+    int count = STAIR_PAIR_SEEN / slices, from = slice * count;
 #ifdef STAIR_ON_CARD
 #pragma unroll
 #endif
@@ -175,9 +176,9 @@ STAIR_HD float stair_pair_see(const stair_pair_terms *m, const stair_pair_box *b
 #ifdef STAIR_ON_CARD
 #pragma unroll
 #endif
-        for (int i = k; i < STAIR_PAIR_SEEN; i += 2) {
+        for (int i = k; i < count; i += 2) {
             stair_pair_node n;
-            stair_pair_at(m, &c, stair_pair_a(box, (float)i), &n);
+            stair_pair_at(m, &c, stair_pair_a(box, (float)(from + i)), &n);
             seen[i] = fminf(n.up, n.down);
             least = fminf(least, seen[i]);
         }
@@ -186,24 +187,24 @@ STAIR_HD float stair_pair_see(const stair_pair_terms *m, const stair_pair_box *b
 }
 
 /* What a lane sees below `limit`: low and high of both coordinates. */
-STAIR_HD void stair_pair_visible(const stair_pair_box *box, int lane, const float seen[STAIR_PAIR_SEEN],
-                                 float limit, float low[2], float high[2])
+STAIR_HD void stair_pair_visible(const stair_pair_box *box, int lane, int slice, int slices,
+                                 const float seen[STAIR_PAIR_SEEN], float limit, float low[2], float high[2])
 {
-    int some[2] = {0, 0}, first = STAIR_PAIR_SEEN, last = -1;
+    int count = STAIR_PAIR_SEEN / slices, some[2] = {0, 0}, first = count, last = -1;
 #ifdef STAIR_ON_CARD
 #pragma unroll
 #endif
-    for (int i = 0; i < STAIR_PAIR_SEEN; i++) {
+    for (int i = 0; i < count; i++) {
         int visible = seen[i] <= limit;
         some[i % 2] |= visible;
         if (visible) last = i;
-        if (visible && first == STAIR_PAIR_SEEN) first = i;
+        if (visible && first == count) first = i;
     }
     low[0] = low[1] = 3e38f;
     high[0] = high[1] = -3e38f;
     if (last < 0) return;
-    low[0] = stair_pair_a(box, (float)first);
-    high[0] = stair_pair_a(box, (float)last);
+    low[0] = stair_pair_a(box, (float)(slice * count + first));
+    high[0] = stair_pair_a(box, (float)(slice * count + last));
     for (int k = 0; k < 2; k++) {
         float b = stair_pair_b(box, lane, k);
         low[1] = some[k] ? fminf(low[1], b) : low[1];
@@ -257,18 +258,19 @@ STAIR_HD void stair_pair_add_node(const stair_pair_terms *m, const stair_pair_co
 }
 
 /* Sums of a lane, of weights 2^base larger. */
-STAIR_HD void stair_pair_add(const stair_pair_terms *m, const stair_pair_box *box, int lane, float base,
-                             float sums[STAIR_PAIR_SUMS])
+STAIR_HD void stair_pair_add(const stair_pair_terms *m, const stair_pair_box *box, int lane, int slice,
+                             int slices, float base, float sums[STAIR_PAIR_SUMS])
 {
     for (int k = 0; k < STAIR_PAIR_SUMS; k++) sums[k] = 0;
-    float side = (float)(1 << box->bits);
+    int count = (1 << box->bits) / slices;
+    float from = (float)(slice * count), end = from + (float)count;
     for (int k = 0; k < stair_pair_columns(box); k++) {
         stair_pair_column c = stair_pair_column_at(m, stair_pair_b(box, lane, k), base);
         float mass[2] = {0, 0};
 #ifdef STAIR_ON_CARD
 #pragma unroll 8
 #endif
-        for (float i = (float)(k & 1); i < side; i += 2)
+        for (float i = from + (float)(k & 1); i < end; i += 2)
             stair_pair_add_node(m, &c, stair_pair_a(box, i), mass, sums);
         sums[0] += mass[0];
         sums[6] = fmaf(c.b, mass[0], sums[6]);
@@ -345,70 +347,133 @@ STAIR_HD void stair_pair_two_points(const stair_pair_form *f, const stair_pair_s
 /* ---- all lanes of a sample: by shuffles on the card, in loops and the same order on the host --------------
  */
 
+/* A sample is one warp's, or that of several, each with a slice of the rows of nodes.  Warps of one sample
+ * exchange through `room`, which all of them see: two halves by turns, so that one barrier is enough. */
+#define STAIR_PAIR_SLICES 8 /* at most: warps of a sample */
+#define STAIR_PAIR_ROOM   (2 * STAIR_PAIR_SLICES * 2 * STAIR_PAIR_SUMS) /* floats */
+
+typedef struct {
+    int lane, slice, slices;
+    float *room;
+    int barrier; /* number of it, among those of a block */
+    int turn;
+} stair_pair_team;
+
+STAIR_HD stair_pair_team stair_pair_warp(int lane)
+{
+    stair_pair_team one = {lane, 0, 1, 0, 0, 0};
+    return one;
+}
+
+#ifdef STAIR_ON_CARD
+/* Where all warps of a sample find what each of them put there: n numbers of a warp. */
+static __device__ __forceinline__ const float *stair_pair_exchange(stair_pair_team *team, int n,
+                                                                   const float *mine)
+{
+    float *room = team->room + team->turn * (STAIR_PAIR_ROOM / 2);
+    team->turn ^= 1;
+    if (team->lane == 0)
+        for (int k = 0; k < n; k++) room[team->slice * n + k] = mine[k];
+    asm volatile("bar.sync %0, %1;" ::"r"(team->barrier), "r"(32 * team->slices) : "memory");
+    return room;
+}
+#endif
+
 /* Low and high of what all lanes see in the box, and the least sum of squares. */
-STAIR_HD void stair_pair_warp_see(const stair_pair_form *f, const stair_pair_terms *m,
-                                  const stair_pair_box *box, int lane, float *least, float low[2],
-                                  float high[2])
+STAIR_HD void stair_pair_team_see(const stair_pair_form *f, const stair_pair_terms *m,
+                                  const stair_pair_box *box, stair_pair_team *team, float *least,
+                                  float low[2], float high[2])
 {
     float cutoff = f->cutoff * STAIR_PAIR_LOG2E;
 #ifdef STAIR_ON_CARD
-    float seen[STAIR_PAIR_SEEN];
-    *least = stair_pair_see(m, box, lane, seen);
+    float seen[STAIR_PAIR_SEEN], edge[4];
+    *least = stair_pair_see(m, box, team->lane, team->slice, team->slices, seen);
     for (int step = 16; step; step /= 2) *least = fminf(*least, __shfl_xor_sync(~0u, *least, step));
-    stair_pair_visible(box, lane, seen, *least + cutoff, low, high);
+    if (team->slices > 1) {
+        const float *all = stair_pair_exchange(team, 1, least);
+        for (int k = 0; k < team->slices; k++) *least = fminf(*least, all[k]);
+    }
+    stair_pair_visible(box, team->lane, team->slice, team->slices, seen, *least + cutoff, low, high);
+    for (int k = 0; k < 2; k++) {
+        edge[k] = low[k];
+        edge[2 + k] = -high[k];
+    }
     for (int step = 16; step; step /= 2)
-        for (int k = 0; k < 2; k++) {
-            low[k] = fminf(low[k], __shfl_xor_sync(~0u, low[k], step));
-            high[k] = fmaxf(high[k], __shfl_xor_sync(~0u, high[k], step));
-        }
+        for (int k = 0; k < 4; k++) edge[k] = fminf(edge[k], __shfl_xor_sync(~0u, edge[k], step));
+    if (team->slices > 1) {
+        const float *all = stair_pair_exchange(team, 4, edge);
+        for (int s = 0; s < team->slices; s++)
+            for (int k = 0; k < 4; k++) edge[k] = fminf(edge[k], all[4 * s + k]);
+    }
+    for (int k = 0; k < 2; k++) {
+        low[k] = edge[k];
+        high[k] = -edge[2 + k];
+    }
 #else
-    float seen[STAIR_PAIR_LANES][STAIR_PAIR_SEEN];
+    float seen[STAIR_PAIR_SLICES][STAIR_PAIR_LANES][STAIR_PAIR_SEEN];
     *least = 3e38f;
     low[0] = low[1] = 3e38f;
     high[0] = high[1] = -3e38f;
-    for (lane = 0; lane < STAIR_PAIR_LANES; lane++)
-        *least = fminf(*least, stair_pair_see(m, box, lane, seen[lane]));
-    for (lane = 0; lane < STAIR_PAIR_LANES; lane++) {
-        float from[2], to[2];
-        stair_pair_visible(box, lane, seen[lane], *least + cutoff, from, to);
-        for (int k = 0; k < 2; k++) {
-            low[k] = fminf(low[k], from[k]);
-            high[k] = fmaxf(high[k], to[k]);
+    for (int slice = 0; slice < team->slices; slice++)
+        for (int lane = 0; lane < STAIR_PAIR_LANES; lane++)
+            *least =
+                fminf(*least, stair_pair_see(m, box, lane, slice, team->slices, seen[slice][lane]));
+    for (int slice = 0; slice < team->slices; slice++)
+        for (int lane = 0; lane < STAIR_PAIR_LANES; lane++) {
+            float from[2], to[2];
+            stair_pair_visible(box, lane, slice, team->slices, seen[slice][lane], *least + cutoff, from, to);
+            for (int k = 0; k < 2; k++) {
+                low[k] = fminf(low[k], from[k]);
+                high[k] = fmaxf(high[k], to[k]);
+            }
         }
-    }
 #endif
 }
 
-/* Sums of even lanes and of odd ones, each a binary tree. */
-STAIR_HD void stair_pair_warp_add(const stair_pair_terms *m, const stair_pair_box *box, int lane, float base,
-                                  float even[STAIR_PAIR_SUMS], float odd[STAIR_PAIR_SUMS])
+/* Sums of even lanes and of odd ones: of a warp a binary tree each, warps in their order. */
+STAIR_HD void stair_pair_team_add(const stair_pair_terms *m, const stair_pair_box *box, stair_pair_team *team,
+                                  float base, float even[STAIR_PAIR_SUMS], float odd[STAIR_PAIR_SUMS])
 {
 #ifdef STAIR_ON_CARD
-    float part[STAIR_PAIR_SUMS];
-    stair_pair_add(m, box, lane, base, part);
+    float part[STAIR_PAIR_SUMS], both[2 * STAIR_PAIR_SUMS];
+    stair_pair_add(m, box, team->lane, team->slice, team->slices, base, part);
 #pragma unroll
     for (int k = 0; k < STAIR_PAIR_SUMS; k++) {
         float mine = part[k];
         for (int step = 16; step > 1; step /= 2) mine += __shfl_xor_sync(~0u, mine, step);
         float other = __shfl_xor_sync(~0u, mine, 1);
-        even[k] = lane & 1 ? other : mine;
-        odd[k] = lane & 1 ? mine : other;
+        both[k] = team->lane & 1 ? other : mine;
+        both[STAIR_PAIR_SUMS + k] = team->lane & 1 ? mine : other;
+    }
+    if (team->slices > 1) {
+        const float *all = stair_pair_exchange(team, 2 * STAIR_PAIR_SUMS, both);
+        for (int k = 0; k < 2 * STAIR_PAIR_SUMS; k++) {
+            both[k] = all[k];
+            for (int s = 1; s < team->slices; s++) both[k] += all[s * 2 * STAIR_PAIR_SUMS + k];
+        }
+    }
+    for (int k = 0; k < STAIR_PAIR_SUMS; k++) {
+        even[k] = both[k];
+        odd[k] = both[STAIR_PAIR_SUMS + k];
     }
 #else
     float part[STAIR_PAIR_LANES][STAIR_PAIR_SUMS];
-    for (lane = 0; lane < STAIR_PAIR_LANES; lane++) stair_pair_add(m, box, lane, base, part[lane]);
-    for (int step = 16; step > 1; step /= 2)
-        for (lane = 0; lane < step; lane++)
-            for (int k = 0; k < STAIR_PAIR_SUMS; k++) part[lane][k] += part[lane + step][k];
-    for (int k = 0; k < STAIR_PAIR_SUMS; k++) {
-        even[k] = part[0][k];
-        odd[k] = part[1][k];
+    for (int slice = 0; slice < team->slices; slice++) {
+        for (int lane = 0; lane < STAIR_PAIR_LANES; lane++)
+            stair_pair_add(m, box, lane, slice, team->slices, base, part[lane]);
+        for (int step = 16; step > 1; step /= 2)
+            for (int lane = 0; lane < step; lane++)
+                for (int k = 0; k < STAIR_PAIR_SUMS; k++) part[lane][k] += part[lane + step][k];
+        for (int k = 0; k < STAIR_PAIR_SUMS; k++) {
+            even[k] = slice ? even[k] + part[0][k] : part[0][k];
+            odd[k] = slice ? odd[k] + part[1][k] : part[1][k];
+        }
     }
 #endif
 }
 
 /* The box that holds all that counts; returns how many looks it took, 0 where it reaches beyond the first. */
-STAIR_HD int stair_pair_look(const stair_pair_form *f, const stair_pair_terms *m, int lane,
+STAIR_HD int stair_pair_look(const stair_pair_form *f, const stair_pair_terms *m, stair_pair_team *team,
                              stair_pair_box *box, float *least)
 {
     const float range = STAIR_PAIR_RANGE * STAIR_PAIR_SCALE;
@@ -418,7 +483,7 @@ STAIR_HD int stair_pair_look(const stair_pair_form *f, const stair_pair_terms *m
 #endif
     for (int looks = 1;; looks++) {
         float low[2], high[2];
-        stair_pair_warp_see(f, m, box, lane, least, low, high);
+        stair_pair_team_see(f, m, box, team, least, low, high);
         if (looks == 1)
             for (int k = 0; k < 2; k++)
                 if (low[k] < -range + box->step[k] || high[k] > range - box->step[k]) return 0;
@@ -426,9 +491,11 @@ STAIR_HD int stair_pair_look(const stair_pair_form *f, const stair_pair_terms *m
     }
 }
 
-/* Moments and their error; nodes: of the last sum.  The error is infinite where this rule does not serve. */
-STAIR_HD void stair_pair_posterior(const stair_pair_form *f, const stair_pair_sample *s, int lane,
-                                   stair_pair_moments *out, float *error, int *nodes)
+/* Moments and their error; nodes: of the last sum, of at most `levels`.  The error is infinite where this
+ * rule does not serve. */
+STAIR_HD void stair_pair_posterior_by(const stair_pair_form *f, const stair_pair_sample *s,
+                                      stair_pair_team *team, int levels, stair_pair_moments *out,
+                                      float *error, int *nodes)
 {
     stair_pair_box box;
     float least, largest = 1;
@@ -442,14 +509,14 @@ STAIR_HD void stair_pair_posterior(const stair_pair_form *f, const stair_pair_sa
         *error = INFINITY;
         for (int t = 0; t < 2; t++) /* the prior, where nothing is found */
             out->mean[t][0] = out->mean[t][1] = out->cov[t][0] = out->cov[t][1] = out->cov[t][2] = 0;
-        if (!stair_pair_look(f, &m, lane, &box, &least)) return;
+        if (!stair_pair_look(f, &m, team, &box, &least)) return;
 #ifdef STAIR_ON_CARD
 #pragma unroll 1
 #endif
-        for (int level = 0; level < STAIR_PAIR_LEVELS; level++) {
+        for (int level = 0; level < levels; level++) {
             float even[STAIR_PAIR_SUMS], odd[STAIR_PAIR_SUMS], mass;
             stair_pair_moments first, second;
-            stair_pair_warp_add(&m, &box, lane, least, even, odd);
+            stair_pair_team_add(&m, &box, team, least, even, odd);
             mass =
                 fabsf(even[0] - odd[0]) / (even[0] + odd[0]); /* half the distance of logarithms, or more */
             int good = even[0] > 0 && odd[0] > 0 && even[0] + odd[0] < 3e38f;
@@ -465,6 +532,14 @@ STAIR_HD void stair_pair_posterior(const stair_pair_form *f, const stair_pair_sa
     }
     *error += STAIR_PAIR_ROUND * largest;
     if (!(*error <= 3e38f)) *error = INFINITY;
+}
+
+/* The same by a warp alone, with all levels. */
+STAIR_HD void stair_pair_posterior(const stair_pair_form *f, const stair_pair_sample *s, int lane,
+                                   stair_pair_moments *out, float *error, int *nodes)
+{
+    stair_pair_team team = stair_pair_warp(lane);
+    stair_pair_posterior_by(f, s, &team, STAIR_PAIR_LEVELS, out, error, nodes);
 }
 
 /* ---- a sample of GAMP ------------------------------------------------------------------------------------

@@ -188,7 +188,7 @@ static void check_pairs(double v1, double v2, double off)
     if (st == STAIR_OK) st = stair_cuda_up(context, device, card_h, h, sizeof h);
     if (st == STAIR_OK) st = stair_cuda_up(context, device, s.omega, omega, sizeof omega);
     s.h = card_h;
-    if (st == STAIR_OK) st = stair_card_pair(context, device, &form, w, N, &s);
+    if (st == STAIR_OK) st = stair_card_pair(context, device, &form, w, N, NULL, &s);
     if (st == STAIR_OK) st = stair_cuda_down(context, device, g, s.next_g, sizeof g);
     if (st == STAIR_OK) st = stair_cuda_down(context, device, error, s.error, sizeof error);
     if (st == STAIR_OK) st = stair_cuda_down(context, device, says, s.says, sizeof says);
@@ -262,6 +262,39 @@ static void check_run(const char *spec, int dim, double alpha, bool regenerate)
     stair_model_destroy(&model);
 }
 
+/* A pass that reads X once against one that reads it twice; share: of samples whose posteriors are hard. */
+static void check_once(const char *spec, int dim, double alpha, double precision)
+{
+    stair_model *model;
+    stair_gamp_options how = stair_gamp_defaults();
+    stair_gamp_result *result[3] = {NULL};
+    how.dim = dim;
+    how.alpha = alpha;
+    how.start_overlap = 0.5;
+    how.max_iterations = 4;
+    how.precision = precision;
+    how.test = 64;
+    if (!tried(stair_model_create(context, spec, &model), spec)) return;
+    if (!tried(stair_context_set_device(context, "cuda"), "cuda")) return;
+    for (int k = 0; k < 3; k++) {
+        context->device->twice = k == 0;
+        tried(stair_gamp(context, model, &how, &result[k]), "a run");
+    }
+    if (result[0] && result[1] && result[2]) {
+        char text[100];
+        size_t p = (size_t)result[0]->indices, last = (size_t)result[0]->run->count * p * p;
+        double q = farthest(last, result[0]->run->q, result[1]->run->q),
+               weights = farthest(p * (size_t)dim, result[0]->run->weights, result[1]->run->weights);
+        snprintf(text, sizeof text, "%s D=%d, X read once, %.0e", spec, dim, precision);
+        verdict(q < 0.1 * precision + 1e-5 && weights < 30 * (0.1 * precision + 1e-5), text, fmax(q, weights / 30));
+        verdict(!memcmp(result[1]->run->weights, result[2]->run->weights, p * (size_t)dim * sizeof(double)),
+                "  the same bytes again", 0);
+    }
+    context->device->twice = false;
+    for (int k = 0; k < 3; k++) stair_gamp_result_destroy(&result[k]);
+    stair_model_destroy(&model);
+}
+
 static void check_too_much(void)
 {
     stair_model *model;
@@ -300,6 +333,11 @@ int main(void)
     check_run("attention:layers=1", 1000, 1, false);
     check_run("attention:layers=2,skip=4", 300, 2, true);
     check_run("attention:layers=3", 60, 2, false);
+    check_once("attention:layers=2", 25600, 0.1, 1e-2);
+    check_once("attention:layers=2", 30003, 0.1, 1e-4);
+    check_once("attention:layers=2", 110000, 0.02, 1e-2);
+    check_once("attention:layers=2", 210001, 0.01, 1e-2);
+    check_once("attention:layers=1", 40002, 0.1, 1e-3);
     check_run("square", 500, 2, false);
     check_run("committee", 200, 3, true);
     if (stair_context_set_device(context, "cuda") == STAIR_OK) check_too_much();

@@ -127,6 +127,40 @@ static void chunks_that_are_kept_or_drawn_twice(void **state)
     stair_model_destroy(&model);
 }
 
+/* A pass that reads X once: the runs of two reads, with some samples left to finer lattices or all of them. */
+static void x_is_read_once(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *model;
+        double precision;
+        bool hard; /* for most samples */
+    } cases[] = {{"attention:layers=2", 1e-2, false},
+                 {"attention:layers=2", 1e-6, true},
+                 {"attention:layers=2,skip=3", 1e-3, false},
+                 {"attention:layers=1", 1e-3, false}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        stair_model *model = model_of(cases[k].model);
+        stair_gamp_options how = small(90);
+        how.precision = cases[k].precision;
+        stair_gamp_result *twice = run(model, &how, true);
+        card_hard = 0;
+        card_once = true;
+        stair_gamp_result *once = run(model, &how, true), *again = run(model, &how, true);
+        card_once = false;
+        size_t samples = 2 * (size_t)(how.alpha * how.dim * how.max_iterations); /* of both runs, if always */
+        assert_alike(twice, once, 0.1 * how.precision + 1e-5);
+        if (model->info.layers > 1) assert_in_range(card_hard, 1, samples - 1);
+        assert_true(cases[k].hard == (card_hard > samples / 10));
+        assert_memory_equal(once->run->weights, again->run->weights,
+                            sizeof(double) * (size_t)(once->indices * once->dim));
+        stair_gamp_result_destroy(&twice);
+        stair_gamp_result_destroy(&once);
+        stair_gamp_result_destroy(&again);
+        stair_model_destroy(&model);
+    }
+}
+
 /* One pass, precisely: g, memory and sums within what the errors of the channel allow. */
 static void a_pass_is_that_of_the_processor(void **state)
 {
@@ -283,6 +317,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(runs_are_those_of_the_processor),
         cmocka_unit_test(chunks_that_are_kept_or_drawn_twice),
+        cmocka_unit_test(x_is_read_once),
         cmocka_unit_test(a_pass_is_that_of_the_processor),
         cmocka_unit_test(given_data),
         cmocka_unit_test(too_little_memory_is_said),

@@ -1,0 +1,491 @@
+/* A pass over stored X that reads it once: kernels/once.h says who does what.
+ *
+ * A block has a multiprocessor to itself, with a warp that copies, one that fetches g of other blocks, some
+ * that project, some that denoise and some that collect.  Copies are those of compute capability 9.0: a warp
+ * asks, and a barrier in shared memory counts the bytes that have come.  What waits for another block reads
+ * letters until the right mark is there; all blocks are on the card at once, so it comes. */
+#include "cuda/once.h"
+
+#include <cuda_runtime.h>
+
+enum {
+    PROJECTING = 4, /* warps */
+    DENOISING = 4,
+    COLLECTING = STAIR_ONCE_WIDE / 32,
+    FIRST_PROJECTING = 2, /* after the one that copies and the one that fetches */
+    FIRST_COLLECTING = FIRST_PROJECTING + PROJECTING,
+    FIRST_DENOISING = FIRST_COLLECTING + COLLECTING,
+    WARPS = FIRST_DENOISING + DENOISING,
+    PATIENCE = 1 << 25 /* looks for what does not come, many seconds: then the kernel ends in an error */
+};
+
+typedef struct {
+    stair_card_rows rows;
+    const float *w;
+    stair_memory_form memory;
+    stair_pair_form form;
+    double whiten[4];
+    stair_card_samples s;
+    stair_once_letter *parts, *g; /* (slot of STAIR_ONCE_SLOTS, block, NUMBERS), (slot, NUMBERS) */
+    double *b;
+    int slots;
+    unsigned slot_bytes;
+} once_form;
+
+/* What the warps of a block share beside the ring. */
+typedef struct {
+    uint64_t full[STAIR_ONCE_SLOTS], come[STAIR_ONCE_SLOTS], empty[STAIR_ONCE_SLOTS]; /* barriers */
+    float4 g[STAIR_ONCE_SLOTS];
+    double sums[2][DENOISING][STAIR_ONCE_NUMBERS];
+    float room[STAIR_PAIR_ROOM];
+} shared_parts;
+
+/* Where a run through the ring is. */
+typedef struct {
+    int slot;
+    unsigned turn; /* parity of how often it went round */
+} ring_place;
+
+static __device__ __forceinline__ ring_place ring_at(unsigned sample, int slots)
+{
+    ring_place at = {(int)(sample % (unsigned)slots), sample / (unsigned)slots & 1};
+    return at;
+}
+
+static __device__ __forceinline__ void ring_next(ring_place &at, int slots)
+{
+    if (++at.slot < slots) return;
+    at.slot = 0;
+    at.turn ^= 1;
+}
+
+/* ---- barriers and copies of compute capability 9.0 ---------------------------------------------------- */
+
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+#define HAVE_BULK_COPIES 1
+#endif
+
+static __device__ __forceinline__ unsigned shared_address(const void *p)
+{
+    return (unsigned)__cvta_generic_to_shared(p);
+}
+
+static __device__ __forceinline__ void barrier_begin(uint64_t *barrier, unsigned count)
+{
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(barrier)), "r"(count));
+}
+
+static __device__ __forceinline__ void barrier_arrive(uint64_t *barrier)
+{
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(barrier)) : "memory");
+}
+
+static __device__ __forceinline__ void barrier_wait(uint64_t *barrier, unsigned parity)
+{
+    unsigned done = 0, address = shared_address(barrier);
+    for (int look = 0; !done; look++) {
+#ifdef HAVE_BULK_COPIES
+        asm volatile("{\n .reg .pred p;\n"
+                     " mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n"
+                     " selp.u32 %0, 1, 0, p;\n}"
+                     : "=r"(done)
+                     : "r"(address), "r"(parity)
+                     : "memory");
+#endif
+        if (look == PATIENCE) __trap();
+    }
+}
+
+/* bytes from the card's memory into shared memory; the barrier hears of them */
+static __device__ __forceinline__ void copy_row(void *to, const void *from, unsigned bytes, uint64_t *barrier)
+{
+#ifdef HAVE_BULK_COPIES
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
+                     shared_address(to)),
+                 "l"(from), "r"(bytes), "r"(shared_address(barrier))
+                 : "memory");
+#endif
+}
+
+static __device__ __forceinline__ void expect_bytes(uint64_t *barrier, unsigned bytes)
+{
+#ifdef HAVE_BULK_COPIES
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(barrier)),
+                 "r"(bytes)
+                 : "memory");
+#endif
+}
+
+/* ---- letters ------------------------------------------------------------------------------------------- */
+
+static __device__ __forceinline__ unsigned long long sealed(float value, unsigned sample)
+{
+    return (unsigned long long)(sample + 1) << 32 | __float_as_uint(value);
+}
+
+static __device__ __forceinline__ void put_letter(stair_once_letter *to, float value, unsigned sample)
+{
+    asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(to), "l"(sealed(value, sample)) : "memory");
+}
+
+/* Two at once; whether both are of the sample. */
+static __device__ __forceinline__ bool get_letters(const stair_once_letter *from, unsigned sample,
+                                                   float value[2])
+{
+    unsigned long long a, b;
+    asm volatile("ld.relaxed.gpu.global.v2.u64 {%0,%1}, [%2];" : "=l"(a), "=l"(b) : "l"(from) : "memory");
+    value[0] = __uint_as_float((unsigned)a);
+    value[1] = __uint_as_float((unsigned)b);
+    return (unsigned)(a >> 32) == sample + 1 && (unsigned)(b >> 32) == sample + 1;
+}
+
+/* ---- the warps ----------------------------------------------------------------------------------------- */
+
+typedef struct {
+    unsigned samples;
+    size_t first;     /* group of the slab */
+    unsigned groups;  /* of it */
+    unsigned char *x; /* the ring */
+} slab;
+
+static __device__ void copy_slots(const once_form &f, const slab &at, shared_parts *all)
+{
+    ring_place place = {0, 0};
+    unsigned bytes = 16 * at.groups;
+    const float *from = f.rows.x + 4 * at.first;
+    for (unsigned s = 0; s < at.samples; s++) {
+        if (s >= (unsigned)f.slots) barrier_wait(&all->empty[place.slot], place.turn ^ 1);
+        unsigned char *to = at.x + (size_t)place.slot * f.slot_bytes;
+        expect_bytes(&all->full[place.slot], STAIR_ONCE_TOKENS * bytes);
+        for (int t = 0; t < STAIR_ONCE_TOKENS; t++) {
+            copy_row(to + t * (f.slot_bytes / STAIR_ONCE_TOKENS), from, bytes, &all->full[place.slot]);
+            from += f.rows.pitch;
+        }
+        ring_next(place, f.slots);
+    }
+}
+
+/* Each lane waits for g of every 32nd sample. */
+template <int P> static __device__ void fetch(const once_form &f, const slab &at, shared_parts *all, int lane)
+{
+    unsigned s = (unsigned)lane;
+    for (int look = 0; __any_sync(~0u, s < at.samples); look++) {
+        if (look == PATIENCE) __trap();
+        if (s >= at.samples) continue;
+        const stair_once_letter *from = f.g + s % STAIR_ONCE_SLOTS * STAIR_ONCE_NUMBERS;
+        float a[2], b[2] = {0, 0};
+        if (!get_letters(from, s, a) || (P > 1 && !get_letters(from + 2, s, b))) continue;
+        int slot = (int)(s % (unsigned)f.slots);
+        all->g[slot] = make_float4(a[0], a[1], b[0], b[1]);
+        barrier_arrive(&all->come[slot]);
+        s += 32;
+        look = 0;
+    }
+}
+
+/* Sums over the lanes of v[t P + p]; each ends in some lanes, which of them is said by *which. */
+template <int P> static __device__ __forceinline__ float share_out(const float *v, int lane, int *which)
+{
+    bool high = lane & 16;
+    if constexpr (P == 1) {
+        float mine = high ? v[1] : v[0], other = high ? v[0] : v[1];
+        mine += __shfl_xor_sync(~0u, other, 16);
+        mine += __shfl_xor_sync(~0u, mine, 8);
+        for (int step = 4; step; step /= 2) mine += __shfl_xor_sync(~0u, mine, step);
+        *which = lane & 15 ? -1 : lane >> 4;
+        return mine;
+    } else {
+        bool odd = lane & 8;
+        float two[2];
+        for (int p = 0; p < 2; p++) {
+            float mine = high ? v[P + p] : v[p], other = high ? v[p] : v[P + p];
+            two[p] = mine + __shfl_xor_sync(~0u, other, 16);
+        }
+        float mine = odd ? two[1] : two[0], other = odd ? two[0] : two[1];
+        mine += __shfl_xor_sync(~0u, other, 8);
+        for (int step = 4; step; step /= 2) mine += __shfl_xor_sync(~0u, mine, step);
+        *which = lane & 7 ? -1 : lane >> 3;
+        return mine;
+    }
+}
+
+static __device__ __forceinline__ float dot(float4 a, float4 b, float c)
+{
+    return fmaf(a.w, b.w, fmaf(a.z, b.z, fmaf(a.y, b.y, fmaf(a.x, b.x, c))));
+}
+
+/* G: groups of a collecting thread, so that a lane here has 6 G. */
+template <int P, int G>
+static __device__ void project_slots(const once_form &f, const slab &at, shared_parts *all, int warp, int lane)
+{
+    enum { EACH = COLLECTING * G, HELD = G == 1 ? EACH : 1 };
+    float4 held[HELD][P]; /* of W, where there is room for it */
+    const float4 *w = (const float4 *)f.w + at.first;
+    size_t step = f.rows.pitch / 4;
+#pragma unroll
+    for (int j = 0; j < HELD && G == 1; j++)
+#pragma unroll
+        for (int p = 0; p < P; p++) {
+            unsigned group = (unsigned)(lane + 32 * j);
+            held[j][p] = group < at.groups ? __ldg(w + (size_t)p * step + group) : make_float4(0, 0, 0, 0);
+        }
+    for (unsigned s = (unsigned)warp; s < at.samples; s += PROJECTING) {
+        ring_place place = ring_at(s, f.slots);
+        const float4 *x = (const float4 *)(at.x + (size_t)place.slot * f.slot_bytes),
+                     *y = (const float4 *)((const unsigned char *)x + f.slot_bytes / STAIR_ONCE_TOKENS);
+        float v[STAIR_ONCE_TOKENS * P] = {};
+        barrier_wait(&all->full[place.slot], place.turn);
+#pragma unroll
+        for (int j = 0; j < EACH; j++) {
+            unsigned group = (unsigned)(lane + 32 * j);
+            if (group >= at.groups) continue;
+            float4 one = x[group], two = y[group];
+#pragma unroll
+            for (int p = 0; p < P; p++) {
+                float4 by = G == 1 ? held[j < HELD ? j : 0][p] : __ldg(w + (size_t)p * step + group);
+                v[p] = dot(one, by, v[p]);
+                v[P + p] = dot(two, by, v[P + p]);
+            }
+        }
+        int which;
+        float sum = share_out<P>(v, lane, &which);
+        stair_once_letter *to =
+            f.parts + (s % STAIR_ONCE_SLOTS * (size_t)gridDim.x + blockIdx.x) * STAIR_ONCE_NUMBERS;
+        if (which >= 0) put_letter(to + which, sum, s);
+        __syncwarp();
+        if (lane == 0) barrier_arrive(&all->empty[place.slot]);
+    }
+}
+
+/* X w^T of a sample, z (M, P): the parts of all blocks, in the order of threads and of warps. */
+template <int P>
+static __device__ __forceinline__ void gather_parts(const once_form &f, unsigned s, shared_parts *all,
+                                                    stair_pair_team *team, double *z)
+{
+    const stair_once_letter *from =
+        f.parts + s % STAIR_ONCE_SLOTS * (size_t)gridDim.x * STAIR_ONCE_NUMBERS;
+    int turn = team->turn; /* changes with every exchange of posteriors, or every time here */
+    for (int k = 0; k < STAIR_ONCE_TOKENS * P; k++) z[k] = 0;
+    for (unsigned b = (unsigned)(32 * team->slice + team->lane); b < gridDim.x; b += 32 * DENOISING) {
+        float part[STAIR_ONCE_NUMBERS];
+        for (int look = 0;; look++) {
+            bool come = get_letters(from + b * STAIR_ONCE_NUMBERS, s, part);
+            if (P > 1) come &= get_letters(from + b * STAIR_ONCE_NUMBERS + 2, s, part + 2);
+            if (come) break;
+            if (look == PATIENCE) __trap();
+        }
+        for (int k = 0; k < STAIR_ONCE_TOKENS * P; k++) z[k] += (double)part[k];
+    }
+    for (int step = 16; step; step /= 2)
+        for (int k = 0; k < STAIR_ONCE_TOKENS * P; k++) z[k] += __shfl_xor_sync(~0u, z[k], step);
+    if (team->lane == 0)
+        for (int k = 0; k < STAIR_ONCE_TOKENS * P; k++) all->sums[turn][team->slice][k] = z[k];
+    asm volatile("bar.sync %0, %1;" ::"r"(team->barrier), "r"(32 * DENOISING) : "memory");
+    for (int k = 0; k < STAIR_ONCE_TOKENS * P; k++) {
+        z[k] = all->sums[turn][0][k];
+        for (int slice = 1; slice < DENOISING; slice++) z[k] += all->sums[turn][slice][k];
+    }
+    team->turn ^= 1;
+}
+
+template <int P>
+static __device__ void denoise_samples(const once_form &f, const slab &at, shared_parts *all, int warp,
+                                       int lane)
+{
+    enum { CELLS = STAIR_ONCE_TOKENS * P };
+    stair_memory_form memory = f.memory;
+    stair_pair_form form = f.form;
+    stair_pair_team team = {lane, warp, DENOISING, all->room, 1, 0};
+    memory.rows = form.rows = P;
+    memory.tokens = STAIR_ONCE_TOKENS;
+    for (unsigned s = blockIdx.x; s < at.samples; s += gridDim.x) {
+        double g[CELLS], o[CELLS], z[CELLS], next[CELLS], omega[CELLS], says[2 * P * P + 1];
+        float h[2], c[4 * STAIR_ONCE_TOKENS], error;
+        int nodes;
+        for (int k = 0; k < CELLS; k++) {
+            g[k] = f.s.g[(size_t)s * CELLS + k];
+            o[k] = f.s.o[(size_t)s * CELLS + k];
+        }
+        for (int t = 0; t < 2; t++) h[t] = f.s.h[2 * (size_t)s + t];
+        gather_parts<P>(f, s, all, &team, z);
+        stair_memory_react(&memory, z, g, o, next, omega);
+        stair_pair_sample sample = stair_pair_open(&form, f.whiten, h, omega);
+        stair_pair_moments m;
+        stair_pair_posterior_by(&form, &sample, &team, 1, &m, &error, &nodes);
+        if (warp || lane) continue;
+        stair_pair_write(&form, f.whiten, &m, error, g, c, says);
+        bool good = error <= form.precision;
+        stair_once_letter *to = f.g + s % STAIR_ONCE_SLOTS * STAIR_ONCE_NUMBERS;
+        for (int t = 0; t < STAIR_ONCE_TOKENS; t++)
+            for (int p = 0; p < P; p++) put_letter(to + t * P + p, good ? c[4 * t + p] : 0.0f, s);
+        for (int k = 0; k < CELLS; k++) {
+            f.s.next_o[(size_t)s * CELLS + k] = next[k];
+            f.s.omega[(size_t)s * CELLS + k] = omega[k];
+            f.s.next_g[(size_t)s * CELLS + k] = g[k];
+        }
+        for (int k = 0; k < 4 * STAIR_ONCE_TOKENS; k++)
+            f.s.c[4 * STAIR_ONCE_TOKENS * (size_t)s + k] = c[k];
+        for (int k = 0; k < 2 * P * P + 1; k++) f.s.says[(size_t)s * (2 * P * P + 1) + k] = says[k];
+        f.s.error[s] = error;
+    }
+}
+
+template <int P, int G>
+static __device__ void collect_slots(const once_form &f, const slab &at, shared_parts *all, int thread)
+{
+    double sum[G][P][4] = {};
+    float part[G][P][4] = {};
+    ring_place place = {0, 0};
+    for (unsigned s = 0; s < at.samples; s++) {
+        const float4 *x = (const float4 *)(at.x + (size_t)place.slot * f.slot_bytes),
+                     *y = (const float4 *)((const unsigned char *)x + f.slot_bytes / STAIR_ONCE_TOKENS);
+        barrier_wait(&all->full[place.slot], place.turn);
+        barrier_wait(&all->come[place.slot], place.turn);
+        float4 four = all->g[place.slot];
+        float g[STAIR_ONCE_NUMBERS] = {four.x, four.y, four.z, four.w};
+#pragma unroll
+        for (int j = 0; j < G; j++) {
+            unsigned group = (unsigned)(thread + STAIR_ONCE_WIDE * j);
+            if (group >= at.groups) continue;
+            float4 one = x[group], two = y[group];
+#pragma unroll
+            for (int p = 0; p < P; p++) {
+                float a = g[p], b = g[P + p];
+                part[j][p][0] = fmaf(b, two.x, fmaf(a, one.x, part[j][p][0]));
+                part[j][p][1] = fmaf(b, two.y, fmaf(a, one.y, part[j][p][1]));
+                part[j][p][2] = fmaf(b, two.z, fmaf(a, one.z, part[j][p][2]));
+                part[j][p][3] = fmaf(b, two.w, fmaf(a, one.w, part[j][p][3]));
+            }
+        }
+        __syncwarp();
+        if (thread % 32 == 0) barrier_arrive(&all->empty[place.slot]);
+        ring_next(place, f.slots);
+        if ((s + 1) % STAIR_ONCE_RUN && s + 1 < at.samples) continue;
+#pragma unroll
+        for (int j = 0; j < G; j++)
+#pragma unroll
+            for (int p = 0; p < P; p++)
+#pragma unroll
+                for (int k = 0; k < 4; k++) {
+                    sum[j][p][k] += (double)part[j][p][k];
+                    part[j][p][k] = 0;
+                }
+    }
+#pragma unroll
+    for (int j = 0; j < G; j++)
+#pragma unroll
+        for (int p = 0; p < P; p++)
+#pragma unroll
+            for (int k = 0; k < 4; k++) {
+                unsigned group = (unsigned)(thread + STAIR_ONCE_WIDE * j);
+                size_t column = 4 * (at.first + group) + (size_t)k;
+                if (group < at.groups && column < (size_t)f.rows.dim)
+                    f.b[(size_t)p * (size_t)f.rows.dim + column] = sum[j][p][k];
+            }
+}
+
+template <int P, int G> __global__ void __launch_bounds__(32 * WARPS, 1) once(const __grid_constant__ once_form f)
+{
+    extern __shared__ __align__(128) unsigned char ring[];
+    __shared__ shared_parts all;
+    int warp = (int)(threadIdx.x / 32), lane = (int)(threadIdx.x % 32);
+    size_t groups = f.rows.pitch / 4;
+    slab at;
+    at.samples = (unsigned)(f.rows.rows / STAIR_ONCE_TOKENS);
+    at.first = stair_once_slab(groups, gridDim.x, blockIdx.x);
+    at.groups = (unsigned)(stair_once_slab(groups, gridDim.x, blockIdx.x + 1) - at.first);
+    at.x = ring;
+    if (threadIdx.x == 0) {
+        for (int k = 0; k < f.slots; k++) {
+            barrier_begin(&all.full[k], 1);
+            barrier_begin(&all.come[k], 1);
+            barrier_begin(&all.empty[k], COLLECTING + 1);
+        }
+#ifdef HAVE_BULK_COPIES
+        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+        asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+#endif
+    }
+    __syncthreads();
+    if (warp == 0) {
+        if (lane == 0) copy_slots(f, at, &all);
+    } else if (warp < FIRST_PROJECTING)
+        fetch<P>(f, at, &all, lane);
+    else if (warp < FIRST_COLLECTING)
+        project_slots<P, G>(f, at, &all, warp - FIRST_PROJECTING, lane);
+    else if (warp < FIRST_DENOISING)
+        collect_slots<P, G>(f, at, &all, (warp - FIRST_COLLECTING) * 32 + lane);
+    else
+        denoise_samples<P>(f, at, &all, warp - FIRST_DENOISING, lane);
+}
+
+/* ---- launch -------------------------------------------------------------------------------------------- */
+
+static int attribute(const stair_device *device, cudaDeviceAttr which)
+{
+    int value = 0;
+    return cudaDeviceGetAttribute(&value, which, device->number) == cudaSuccess ? value : 0;
+}
+
+static int slots_for(const stair_device *device, const stair_card_rows *rows)
+{
+    size_t bytes = (size_t)attribute(device, cudaDevAttrMaxSharedMemoryPerBlockOptin),
+           slot = stair_once_slot(rows->pitch / 4, (size_t)device->processors),
+           slots = bytes > sizeof(shared_parts) ? (bytes - sizeof(shared_parts)) / slot : 0;
+    return slots < STAIR_ONCE_SLOTS ? (int)slots : STAIR_ONCE_SLOTS;
+}
+
+bool stair_card_once_serves(const stair_device *device, const stair_card_rows *rows)
+{
+    size_t groups = rows->pitch / 4, blocks = (size_t)device->processors;
+    return rows->x && rows->tokens == STAIR_ONCE_TOKENS && rows->indices <= 2 &&
+           groups / blocks >= STAIR_ONCE_LEAST &&
+           stair_once_widest(groups, blocks) <= STAIR_ONCE_MOST * STAIR_ONCE_WIDE &&
+           slots_for(device, rows) >= STAIR_ONCE_FEW &&
+           stair_card_parts(rows) * sizeof(double) >= stair_once_bytes(blocks) && attribute(device, cudaDevAttrCooperativeLaunch) &&
+           attribute(device, cudaDevAttrComputeCapabilityMajor) >= 9;
+}
+
+template <int P, int G> static cudaError_t launch(const stair_device *device, once_form *f)
+{
+    int bytes = f->slots * (int)f->slot_bytes;
+    cudaError_t code =
+        cudaFuncSetAttribute(once<P, G>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+    if (code != cudaSuccess) return code;
+    void *arguments[] = {f};
+    return cudaLaunchCooperativeKernel((const void *)once<P, G>, dim3((unsigned)device->processors),
+                                       dim3(32 * WARPS), arguments, (size_t)bytes,
+                                       (cudaStream_t)device->stream);
+}
+
+template <int P> static cudaError_t launch_wide(const stair_device *device, once_form *f)
+{
+    size_t wide = stair_once_widest(f->rows.pitch / 4, (size_t)device->processors);
+    return wide <= STAIR_ONCE_WIDE       ? launch<P, 1>(device, f)
+           : wide <= 2 * STAIR_ONCE_WIDE ? launch<P, 2>(device, f)
+                                         : launch<P, 3>(device, f);
+}
+
+stair_status stair_card_once(stair_context *context, const stair_device *device, const stair_card_rows *rows,
+                             const float *w, const stair_memory_form *memory, const stair_pair_form *form,
+                             const double *whiten, const stair_card_samples *s, void *letters, double *b)
+{
+    size_t blocks = (size_t)device->processors;
+    once_form f;
+    f.rows = *rows;
+    f.w = w;
+    f.memory = *memory;
+    f.form = *form;
+    for (int k = 0; k < 4; k++) f.whiten[k] = k < form->rows * form->rows ? whiten[k] : 0;
+    f.s = *s;
+    f.parts = (stair_once_letter *)letters;
+    f.g = f.parts + blocks * STAIR_ONCE_SLOTS * STAIR_ONCE_NUMBERS;
+    f.b = b;
+    f.slots = slots_for(device, rows);
+    f.slot_bytes = (unsigned)stair_once_slot(rows->pitch / 4, blocks);
+    stair_cuda_use(device);
+    STAIR_TRY(stair_cuda_zero(context, device, letters, stair_once_bytes(blocks)));
+    return stair_cuda_check(
+        context, (int)(rows->indices == 1 ? launch_wide<1>(device, &f) : launch_wide<2>(device, &f)),
+        "a pass that reads X once");
+}
