@@ -149,7 +149,7 @@ def draw(path, layers, rows):
 
 
 def phases(options):
-    for layers, precision in ((2, "1e-3"), (3, "3e-3")):
+    for layers, precision in ((2, "1e-3"), (3, "1e-2")):
         if options.layers and layers not in options.layers:
             continue
         begun = time.time()
@@ -183,9 +183,9 @@ def main():
     parse.add_argument("--precision", action="append", help="of curve")
     parse.add_argument("--layers", type=int, action="append", help="of phases")
     parse.add_argument("--count", type=int, default=200, help="values of c")
-    parse.add_argument("--each", type=int, default=5, help="values of c in one process")
-    parse.add_argument("--jobs", type=int, default=8, help="commands at once, of phases")
-    parse.add_argument("--threads", type=int, default=2, help="of each of them")
+    parse.add_argument("--each", type=int, default=3, help="values of c in one process")
+    parse.add_argument("--jobs", type=int, default=16, help="commands at once, of phases")
+    parse.add_argument("--threads", type=int, default=1, help="of each of them")
     parse.add_argument("what", nargs="+", choices=("staircase", "answers", "curve", "phases", "calibration"))
     options = parse.parse_args()
     options.program = str(pathlib.Path(options.program).resolve())

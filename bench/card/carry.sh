@@ -1,6 +1,6 @@
 #!/bin/bash
-# The program and the tests of averages on a card, for a machine that has a card but none of our libraries:
-# build-card/carry/{stair,test_kernels_average}, which need a C library alone.
+# The program, what measures and checks its kernels, and the tests of averages on a card, for a machine that has
+# a card but none of our libraries: build-card/carry, whose programs need a C library alone.
 #   bench/card/carry.sh              here, with nvcc
 #   there: build-card/carry/stair threshold attention:layers=2 --device cuda
 #          STAIR_TEST_DEVICE=cuda build-card/carry/test_kernels_average
@@ -19,4 +19,5 @@ static=$(find /usr/lib /usr/local/lib -name libjansson.a 2>/dev/null | head -1)
 bash -c "${link/ -o stair / -o carry/stair }"
 cc -O2 -std=c17 -w -D_XOPEN_SOURCE=700 -I../tests/portable -I../tests -I../src -I../include \
     ../tests/unit/test_kernels_average.c libstair.a "$runtime" -lrt -ldl -lpthread -lm -o carry/test_kernels_average
+cp gpu_check gpu_bench carry
 ls -l carry

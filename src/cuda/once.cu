@@ -26,36 +26,32 @@ typedef struct {
     stair_pair_form form;
     double whiten[4];
     stair_card_samples s;
-    stair_once_letter *parts, *g; /* (slot of STAIR_ONCE_SLOTS, block, NUMBERS), (slot, NUMBERS) */
+    stair_once_letter *parts, *g; /* (slot of STAIR_ONCE_LETTERS, block, NUMBERS), (slot, NUMBERS) */
     double *b;
     int slots;
-    unsigned slot_bytes;
+    unsigned sample_bytes; /* in the ring */
 } once_form;
 
 /* What the warps of a block share beside the ring. */
 typedef struct {
-    uint64_t full[STAIR_ONCE_SLOTS], come[STAIR_ONCE_SLOTS], empty[STAIR_ONCE_SLOTS]; /* barriers */
-    float4 g[STAIR_ONCE_SLOTS];
+    uint64_t full[STAIR_ONCE_LETTERS], come[STAIR_ONCE_LETTERS], empty[STAIR_ONCE_LETTERS]; /* barriers */
+    float4 g[STAIR_ONCE_LETTERS];
+    volatile unsigned projected[PROJECTING]; /* samples that each of these warps is past */
     double sums[2][DENOISING][STAIR_ONCE_NUMBERS];
     float room[STAIR_PAIR_ROOM];
 } shared_parts;
 
-/* Where a run through the ring is. */
+/* Where a run through the ring is: a slot, and the parity of how often it went round. */
 typedef struct {
     int slot;
-    unsigned turn; /* parity of how often it went round */
+    unsigned turn;
 } ring_place;
 
-static __device__ __forceinline__ ring_place ring_at(unsigned sample, int slots)
+static __device__ __forceinline__ void ring_on(ring_place &at, int by, int slots)
 {
-    ring_place at = {(int)(sample % (unsigned)slots), sample / (unsigned)slots & 1};
-    return at;
-}
-
-static __device__ __forceinline__ void ring_next(ring_place &at, int slots)
-{
-    if (++at.slot < slots) return;
-    at.slot = 0;
+    at.slot += by;
+    if (at.slot < slots) return;
+    at.slot -= slots;
     at.turn ^= 1;
 }
 
@@ -148,47 +144,46 @@ typedef struct {
     unsigned char *x; /* the ring */
 } slab;
 
-static __device__ void copy_slots(const once_form &f, const slab &at, shared_parts *all)
+template <int B> static __device__ void copy_bundles(const once_form &f, const slab &at, shared_parts *all)
 {
     ring_place place = {0, 0};
-    unsigned bytes = 16 * at.groups;
+    unsigned bytes = 16 * at.groups, row = f.sample_bytes / STAIR_ONCE_TOKENS;
     const float *from = f.rows.x + 4 * at.first;
-    for (unsigned s = 0; s < at.samples; s++) {
-        if (s >= (unsigned)f.slots) barrier_wait(&all->empty[place.slot], place.turn ^ 1);
-        unsigned char *to = at.x + (size_t)place.slot * f.slot_bytes;
-        expect_bytes(&all->full[place.slot], STAIR_ONCE_TOKENS * bytes);
-        for (int t = 0; t < STAIR_ONCE_TOKENS; t++) {
-            copy_row(to + t * (f.slot_bytes / STAIR_ONCE_TOKENS), from, bytes, &all->full[place.slot]);
-            from += f.rows.pitch;
-        }
-        ring_next(place, f.slots);
+    for (unsigned s = 0; s < at.samples; s += B) {
+        unsigned rows = STAIR_ONCE_TOKENS * (at.samples - s < B ? at.samples - s : B);
+        if (s >= B * (unsigned)f.slots) barrier_wait(&all->empty[place.slot], place.turn ^ 1);
+        unsigned char *to = at.x + (size_t)place.slot * B * f.sample_bytes;
+        expect_bytes(&all->full[place.slot], rows * bytes);
+        for (unsigned t = 0; t < rows; t++, from += f.rows.pitch)
+            copy_row(to + t * row, from, bytes, &all->full[place.slot]);
+        ring_on(place, 1, f.slots);
     }
 }
 
-/* Each lane waits for g of every 32nd sample. */
-template <int P> static __device__ void fetch(const once_form &f, const slab &at, shared_parts *all, int lane)
+/* Each lane waits for g of every 32nd sample; a last bundle is filled up. */
+template <int P, int B>
+static __device__ void fetch(const once_form &f, const slab &at, shared_parts *all, int lane)
 {
-    unsigned s = (unsigned)lane;
-    for (int look = 0; __any_sync(~0u, s < at.samples); look++) {
+    unsigned s = (unsigned)lane, end = (at.samples + B - 1) / B * B;
+    for (int look = 0; __any_sync(~0u, s < end); look++) {
         if (look == PATIENCE) __trap();
-        if (s >= at.samples) continue;
-        const stair_once_letter *from = f.g + s % STAIR_ONCE_SLOTS * STAIR_ONCE_NUMBERS;
-        float a[2], b[2] = {0, 0};
-        if (!get_letters(from, s, a) || (P > 1 && !get_letters(from + 2, s, b))) continue;
-        int slot = (int)(s % (unsigned)f.slots);
-        all->g[slot] = make_float4(a[0], a[1], b[0], b[1]);
-        barrier_arrive(&all->come[slot]);
+        if (s >= end) continue;
+        const stair_once_letter *from = f.g + s % STAIR_ONCE_LETTERS * STAIR_ONCE_NUMBERS;
+        float a[2] = {0, 0}, b[2] = {0, 0};
+        if (s < at.samples && (!get_letters(from, s, a) || (P > 1 && !get_letters(from + 2, s, b)))) continue;
+        all->g[s % STAIR_ONCE_LETTERS] = make_float4(a[0], a[1], b[0], b[1]);
+        barrier_arrive(&all->come[s / B % (STAIR_ONCE_LETTERS / B)]);
         s += 32;
         look = 0;
     }
 }
 
 /* Sums over the lanes of v[t P + p]; each ends in some lanes, which of them is said by *which. */
-template <int P> static __device__ __forceinline__ float share_out(const float *v, int lane, int *which)
+template <int P, typename T> static __device__ __forceinline__ T share_out(const T *v, int lane, int *which)
 {
     bool high = lane & 16;
     if constexpr (P == 1) {
-        float mine = high ? v[1] : v[0], other = high ? v[0] : v[1];
+        T mine = high ? v[1] : v[0], other = high ? v[0] : v[1];
         mine += __shfl_xor_sync(~0u, other, 16);
         mine += __shfl_xor_sync(~0u, mine, 8);
         for (int step = 4; step; step /= 2) mine += __shfl_xor_sync(~0u, mine, step);
@@ -196,12 +191,12 @@ template <int P> static __device__ __forceinline__ float share_out(const float *
         return mine;
     } else {
         bool odd = lane & 8;
-        float two[2];
+        T two[2];
         for (int p = 0; p < 2; p++) {
-            float mine = high ? v[P + p] : v[p], other = high ? v[p] : v[P + p];
+            T mine = high ? v[P + p] : v[p], other = high ? v[p] : v[P + p];
             two[p] = mine + __shfl_xor_sync(~0u, other, 16);
         }
-        float mine = odd ? two[1] : two[0], other = odd ? two[0] : two[1];
+        T mine = odd ? two[1] : two[0], other = odd ? two[0] : two[1];
         mine += __shfl_xor_sync(~0u, other, 8);
         for (int step = 4; step; step /= 2) mine += __shfl_xor_sync(~0u, mine, step);
         *which = lane & 7 ? -1 : lane >> 3;
@@ -214,9 +209,9 @@ static __device__ __forceinline__ float dot(float4 a, float4 b, float c)
     return fmaf(a.w, b.w, fmaf(a.z, b.z, fmaf(a.y, b.y, fmaf(a.x, b.x, c))));
 }
 
-/* G: groups of a collecting thread, so that a lane here has 6 G. */
-template <int P, int G>
-static __device__ void project_slots(const once_form &f, const slab &at, shared_parts *all, int warp, int lane)
+/* G: groups of a collecting thread, so that a lane here has 6 G.  A warp has every fourth sample. */
+template <int P, int G, int B>
+static __device__ void project_samples(const once_form &f, const slab &at, shared_parts *all, int warp, int lane)
 {
     enum { EACH = COLLECTING * G, HELD = G == 1 ? EACH : 1 };
     float4 held[HELD][P]; /* of W, where there is room for it */
@@ -229,20 +224,21 @@ static __device__ void project_slots(const once_form &f, const slab &at, shared_
             unsigned group = (unsigned)(lane + 32 * j);
             held[j][p] = group < at.groups ? __ldg(w + (size_t)p * step + group) : make_float4(0, 0, 0, 0);
         }
+    ring_place place = {warp / B, 0};
     for (unsigned s = (unsigned)warp; s < at.samples; s += PROJECTING) {
-        ring_place place = ring_at(s, f.slots);
-        const float4 *x = (const float4 *)(at.x + (size_t)place.slot * f.slot_bytes),
-                     *y = (const float4 *)((const unsigned char *)x + f.slot_bytes / STAIR_ONCE_TOKENS);
+        const float4 *x = (const float4 *)(at.x + ((size_t)place.slot * B + s % B) * f.sample_bytes),
+                     *y = (const float4 *)((const unsigned char *)x + f.sample_bytes / STAIR_ONCE_TOKENS);
         float v[STAIR_ONCE_TOKENS * P] = {};
         barrier_wait(&all->full[place.slot], place.turn);
 #pragma unroll
         for (int j = 0; j < EACH; j++) {
-            unsigned group = (unsigned)(lane + 32 * j);
-            if (group >= at.groups) continue;
-            float4 one = x[group], two = y[group];
+            unsigned group = (unsigned)(lane + 32 * j), in = group < at.groups ? group : 0;
+            float4 one = x[in], two = y[in];
 #pragma unroll
-            for (int p = 0; p < P; p++) {
-                float4 by = G == 1 ? held[j < HELD ? j : 0][p] : __ldg(w + (size_t)p * step + group);
+            for (int p = 0; p < P; p++) { /* beyond the slab W is zero */
+                float4 by = G == 1               ? held[j < HELD ? j : 0][p]
+                            : group < at.groups ? __ldg(w + (size_t)p * step + group)
+                                                : make_float4(0, 0, 0, 0);
                 v[p] = dot(one, by, v[p]);
                 v[P + p] = dot(two, by, v[P + p]);
             }
@@ -250,10 +246,14 @@ static __device__ void project_slots(const once_form &f, const slab &at, shared_
         int which;
         float sum = share_out<P>(v, lane, &which);
         stair_once_letter *to =
-            f.parts + (s % STAIR_ONCE_SLOTS * (size_t)gridDim.x + blockIdx.x) * STAIR_ONCE_NUMBERS;
+            f.parts + (s % STAIR_ONCE_LETTERS * (size_t)gridDim.x + blockIdx.x) * STAIR_ONCE_NUMBERS;
         if (which >= 0) put_letter(to + which, sum, s);
         __syncwarp();
-        if (lane == 0) barrier_arrive(&all->empty[place.slot]);
+        if (lane == 0) {
+            all->projected[warp] = s + 1;
+            barrier_arrive(&all->empty[place.slot]);
+        }
+        ring_on(place, PROJECTING / B, f.slots);
     }
 }
 
@@ -263,8 +263,12 @@ static __device__ __forceinline__ void gather_parts(const once_form &f, unsigned
                                                     stair_pair_team *team, double *z)
 {
     const stair_once_letter *from =
-        f.parts + s % STAIR_ONCE_SLOTS * (size_t)gridDim.x * STAIR_ONCE_NUMBERS;
+        f.parts + s % STAIR_ONCE_LETTERS * (size_t)gridDim.x * STAIR_ONCE_NUMBERS;
     int turn = team->turn; /* changes with every exchange of posteriors, or every time here */
+    for (int look = 0; all->projected[s % PROJECTING] <= s; look++) { /* by then others are near */
+        __nanosleep(20);
+        if (look == PATIENCE) __trap();
+    }
     for (int k = 0; k < STAIR_ONCE_TOKENS * P; k++) z[k] = 0;
     for (unsigned b = (unsigned)(32 * team->slice + team->lane); b < gridDim.x; b += 32 * DENOISING) {
         float part[STAIR_ONCE_NUMBERS];
@@ -276,10 +280,9 @@ static __device__ __forceinline__ void gather_parts(const once_form &f, unsigned
         }
         for (int k = 0; k < STAIR_ONCE_TOKENS * P; k++) z[k] += (double)part[k];
     }
-    for (int step = 16; step; step /= 2)
-        for (int k = 0; k < STAIR_ONCE_TOKENS * P; k++) z[k] += __shfl_xor_sync(~0u, z[k], step);
-    if (team->lane == 0)
-        for (int k = 0; k < STAIR_ONCE_TOKENS * P; k++) all->sums[turn][team->slice][k] = z[k];
+    int which;
+    double mine = share_out<P>(z, team->lane, &which);
+    if (which >= 0) all->sums[turn][team->slice][which] = mine;
     asm volatile("bar.sync %0, %1;" ::"r"(team->barrier), "r"(32 * DENOISING) : "memory");
     for (int k = 0; k < STAIR_ONCE_TOKENS * P; k++) {
         z[k] = all->sums[turn][0][k];
@@ -293,11 +296,9 @@ static __device__ void denoise_samples(const once_form &f, const slab &at, share
                                        int lane)
 {
     enum { CELLS = STAIR_ONCE_TOKENS * P };
-    stair_memory_form memory = f.memory;
     stair_pair_form form = f.form;
     stair_pair_team team = {lane, warp, DENOISING, all->room, 1, 0};
-    memory.rows = form.rows = P;
-    memory.tokens = STAIR_ONCE_TOKENS;
+    form.rows = P;
     for (unsigned s = blockIdx.x; s < at.samples; s += gridDim.x) {
         double g[CELLS], o[CELLS], z[CELLS], next[CELLS], omega[CELLS], says[2 * P * P + 1];
         float h[2], c[4 * STAIR_ONCE_TOKENS], error;
@@ -308,14 +309,14 @@ static __device__ void denoise_samples(const once_form &f, const slab &at, share
         }
         for (int t = 0; t < 2; t++) h[t] = f.s.h[2 * (size_t)s + t];
         gather_parts<P>(f, s, all, &team, z);
-        stair_memory_react(&memory, z, g, o, next, omega);
+        stair_memory_react_of(&f.memory, P, STAIR_ONCE_TOKENS, z, g, o, next, omega);
         stair_pair_sample sample = stair_pair_open(&form, f.whiten, h, omega);
         stair_pair_moments m;
         stair_pair_posterior_by(&form, &sample, &team, 1, &m, &error, &nodes);
         if (warp || lane) continue;
         stair_pair_write(&form, f.whiten, &m, error, g, c, says);
         bool good = error <= form.precision;
-        stair_once_letter *to = f.g + s % STAIR_ONCE_SLOTS * STAIR_ONCE_NUMBERS;
+        stair_once_letter *to = f.g + s % STAIR_ONCE_LETTERS * STAIR_ONCE_NUMBERS;
         for (int t = 0; t < STAIR_ONCE_TOKENS; t++)
             for (int p = 0; p < P; p++) put_letter(to + t * P + p, good ? c[4 * t + p] : 0.0f, s);
         for (int k = 0; k < CELLS; k++) {
@@ -330,47 +331,83 @@ static __device__ void denoise_samples(const once_form &f, const slab &at, share
     }
 }
 
-template <int P, int G>
-static __device__ void collect_slots(const once_form &f, const slab &at, shared_parts *all, int thread)
+/* What a collecting thread holds of a bundle while g is on its way. */
+template <int G, int B> struct held_bundle {
+    float4 x[B][STAIR_ONCE_TOKENS][G];
+};
+
+template <int G, int B>
+static __device__ __forceinline__ void hold(held_bundle<G, B> &held, const unsigned char *x, unsigned row,
+                                            const slab &at, int thread)
 {
+#pragma unroll
+    for (int k = 0; k < B; k++)
+#pragma unroll
+        for (int t = 0; t < STAIR_ONCE_TOKENS; t++)
+#pragma unroll
+            for (int j = 0; j < G; j++) {
+                unsigned group = (unsigned)(thread + STAIR_ONCE_WIDE * j);
+                const float4 *from = (const float4 *)(x + (unsigned)(STAIR_ONCE_TOKENS * k + t) * row);
+                held.x[k][t][j] = from[group < at.groups ? group : 0];
+            }
+}
+
+/* part += X^T g of one sample */
+template <int P, int G>
+static __device__ __forceinline__ void add_sample(const float4 (*x)[G], float4 of, float (*part)[P][4])
+{
+    float g[STAIR_ONCE_NUMBERS] = {of.x, of.y, of.z, of.w};
+#pragma unroll
+    for (int j = 0; j < G; j++)
+#pragma unroll
+        for (int p = 0; p < P; p++) {
+            float a = g[p], b = g[P + p];
+            part[j][p][0] = fmaf(b, x[1][j].x, fmaf(a, x[0][j].x, part[j][p][0]));
+            part[j][p][1] = fmaf(b, x[1][j].y, fmaf(a, x[0][j].y, part[j][p][1]));
+            part[j][p][2] = fmaf(b, x[1][j].z, fmaf(a, x[0][j].z, part[j][p][2]));
+            part[j][p][3] = fmaf(b, x[1][j].w, fmaf(a, x[0][j].w, part[j][p][3]));
+        }
+}
+
+/* K bundles are held in registers, so that their slots are free before g has come. */
+template <int P, int G, int B, int K>
+static __device__ void collect_bundles(const once_form &f, const slab &at, shared_parts *all, int thread)
+{
+    enum { RING = STAIR_ONCE_LETTERS / B };
     double sum[G][P][4] = {};
     float part[G][P][4] = {};
+    held_bundle<G, B> held[K];
     ring_place place = {0, 0};
-    for (unsigned s = 0; s < at.samples; s++) {
-        const float4 *x = (const float4 *)(at.x + (size_t)place.slot * f.slot_bytes),
-                     *y = (const float4 *)((const unsigned char *)x + f.slot_bytes / STAIR_ONCE_TOKENS);
-        barrier_wait(&all->full[place.slot], place.turn);
-        barrier_wait(&all->come[place.slot], place.turn);
-        float4 four = all->g[place.slot];
-        float g[STAIR_ONCE_NUMBERS] = {four.x, four.y, four.z, four.w};
+    unsigned bundles = (at.samples + B - 1) / B;
+    for (unsigned first = 0; first < bundles + K; first += K)
 #pragma unroll
-        for (int j = 0; j < G; j++) {
-            unsigned group = (unsigned)(thread + STAIR_ONCE_WIDE * j);
-            if (group >= at.groups) continue;
-            float4 one = x[group], two = y[group];
+        for (unsigned k = 0; k < K; k++) {
+            unsigned now = first + k, old = now - K;
+            if (first && old < bundles) {
+                barrier_wait(&all->come[old % RING], old / RING & 1);
 #pragma unroll
-            for (int p = 0; p < P; p++) {
-                float a = g[p], b = g[P + p];
-                part[j][p][0] = fmaf(b, two.x, fmaf(a, one.x, part[j][p][0]));
-                part[j][p][1] = fmaf(b, two.y, fmaf(a, one.y, part[j][p][1]));
-                part[j][p][2] = fmaf(b, two.z, fmaf(a, one.z, part[j][p][2]));
-                part[j][p][3] = fmaf(b, two.w, fmaf(a, one.w, part[j][p][3]));
+                for (unsigned i = 0; i < B; i++)
+                    if (old * B + i < at.samples)
+                        add_sample<P, G>(held[k].x[i], all->g[(old * B + i) % STAIR_ONCE_LETTERS], part);
+                if ((old + 1) * B % STAIR_ONCE_RUN == 0 || old + 1 == bundles)
+#pragma unroll
+                    for (int j = 0; j < G; j++)
+#pragma unroll
+                        for (int p = 0; p < P; p++)
+#pragma unroll
+                            for (int c = 0; c < 4; c++) {
+                                sum[j][p][c] += (double)part[j][p][c];
+                                part[j][p][c] = 0;
+                            }
             }
+            if (now >= bundles) continue;
+            barrier_wait(&all->full[place.slot], place.turn);
+            hold<G, B>(held[k], at.x + (size_t)place.slot * B * f.sample_bytes,
+                       f.sample_bytes / STAIR_ONCE_TOKENS, at, thread);
+            __syncwarp();
+            if (thread % 32 == 0) barrier_arrive(&all->empty[place.slot]);
+            ring_on(place, 1, f.slots);
         }
-        __syncwarp();
-        if (thread % 32 == 0) barrier_arrive(&all->empty[place.slot]);
-        ring_next(place, f.slots);
-        if ((s + 1) % STAIR_ONCE_RUN && s + 1 < at.samples) continue;
-#pragma unroll
-        for (int j = 0; j < G; j++)
-#pragma unroll
-            for (int p = 0; p < P; p++)
-#pragma unroll
-                for (int k = 0; k < 4; k++) {
-                    sum[j][p][k] += (double)part[j][p][k];
-                    part[j][p][k] = 0;
-                }
-    }
 #pragma unroll
     for (int j = 0; j < G; j++)
 #pragma unroll
@@ -384,7 +421,9 @@ static __device__ void collect_slots(const once_form &f, const slab &at, shared_
             }
 }
 
-template <int P, int G> __global__ void __launch_bounds__(32 * WARPS, 1) once(const __grid_constant__ once_form f)
+/* B: samples of a bundle; K: bundles held in registers */
+template <int P, int G, int B, int K>
+__global__ void __launch_bounds__(32 * WARPS, 1) once(const __grid_constant__ once_form f)
 {
     extern __shared__ __align__(128) unsigned char ring[];
     __shared__ shared_parts all;
@@ -396,11 +435,12 @@ template <int P, int G> __global__ void __launch_bounds__(32 * WARPS, 1) once(co
     at.groups = (unsigned)(stair_once_slab(groups, gridDim.x, blockIdx.x + 1) - at.first);
     at.x = ring;
     if (threadIdx.x == 0) {
+        for (int k = 0; k < PROJECTING; k++) all.projected[k] = 0;
         for (int k = 0; k < f.slots; k++) {
             barrier_begin(&all.full[k], 1);
-            barrier_begin(&all.come[k], 1);
-            barrier_begin(&all.empty[k], COLLECTING + 1);
+            barrier_begin(&all.empty[k], COLLECTING + B);
         }
+        for (int k = 0; k < STAIR_ONCE_LETTERS / B; k++) barrier_begin(&all.come[k], B);
 #ifdef HAVE_BULK_COPIES
         asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
         asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
@@ -408,13 +448,13 @@ template <int P, int G> __global__ void __launch_bounds__(32 * WARPS, 1) once(co
     }
     __syncthreads();
     if (warp == 0) {
-        if (lane == 0) copy_slots(f, at, &all);
+        if (lane == 0) copy_bundles<B>(f, at, &all);
     } else if (warp < FIRST_PROJECTING)
-        fetch<P>(f, at, &all, lane);
+        fetch<P, B>(f, at, &all, lane);
     else if (warp < FIRST_COLLECTING)
-        project_slots<P, G>(f, at, &all, warp - FIRST_PROJECTING, lane);
+        project_samples<P, G, B>(f, at, &all, warp - FIRST_PROJECTING, lane);
     else if (warp < FIRST_DENOISING)
-        collect_slots<P, G>(f, at, &all, (warp - FIRST_COLLECTING) * 32 + lane);
+        collect_bundles<P, G, B, K>(f, at, &all, (warp - FIRST_COLLECTING) * 32 + lane);
     else
         denoise_samples<P>(f, at, &all, warp - FIRST_DENOISING, lane);
 }
@@ -427,12 +467,13 @@ static int attribute(const stair_device *device, cudaDeviceAttr which)
     return cudaDeviceGetAttribute(&value, which, device->number) == cudaSuccess ? value : 0;
 }
 
-static int slots_for(const stair_device *device, const stair_card_rows *rows)
+/* Samples that fit into the ring. */
+static size_t room_for(const stair_device *device, const stair_card_rows *rows)
 {
     size_t bytes = (size_t)attribute(device, cudaDevAttrMaxSharedMemoryPerBlockOptin),
-           slot = stair_once_slot(rows->pitch / 4, (size_t)device->processors),
-           slots = bytes > sizeof(shared_parts) ? (bytes - sizeof(shared_parts)) / slot : 0;
-    return slots < STAIR_ONCE_SLOTS ? (int)slots : STAIR_ONCE_SLOTS;
+           sample = stair_once_sample(rows->pitch / 4, (size_t)device->processors),
+           room = bytes > sizeof(shared_parts) ? (bytes - sizeof(shared_parts)) / sample : 0;
+    return room < STAIR_ONCE_RING ? room : STAIR_ONCE_RING;
 }
 
 bool stair_card_once_serves(const stair_device *device, const stair_card_rows *rows)
@@ -441,19 +482,21 @@ bool stair_card_once_serves(const stair_device *device, const stair_card_rows *r
     return rows->x && rows->tokens == STAIR_ONCE_TOKENS && rows->indices <= 2 &&
            groups / blocks >= STAIR_ONCE_LEAST &&
            stair_once_widest(groups, blocks) <= STAIR_ONCE_MOST * STAIR_ONCE_WIDE &&
-           slots_for(device, rows) >= STAIR_ONCE_FEW &&
-           stair_card_parts(rows) * sizeof(double) >= stair_once_bytes(blocks) && attribute(device, cudaDevAttrCooperativeLaunch) &&
+           room_for(device, rows) >= STAIR_ONCE_FEW &&
+           stair_card_parts(rows) * sizeof(double) >= stair_once_bytes(blocks) &&
+           attribute(device, cudaDevAttrCooperativeLaunch) &&
            attribute(device, cudaDevAttrComputeCapabilityMajor) >= 9;
 }
 
-template <int P, int G> static cudaError_t launch(const stair_device *device, once_form *f)
+template <int P, int G, int B, int K> static cudaError_t launch(const stair_device *device, once_form *f)
 {
-    int bytes = f->slots * (int)f->slot_bytes;
+    f->slots = (int)room_for(device, &f->rows) / B;
+    int bytes = f->slots * B * (int)f->sample_bytes;
     cudaError_t code =
-        cudaFuncSetAttribute(once<P, G>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+        cudaFuncSetAttribute(once<P, G, B, K>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
     if (code != cudaSuccess) return code;
     void *arguments[] = {f};
-    return cudaLaunchCooperativeKernel((const void *)once<P, G>, dim3((unsigned)device->processors),
+    return cudaLaunchCooperativeKernel((const void *)once<P, G, B, K>, dim3((unsigned)device->processors),
                                        dim3(32 * WARPS), arguments, (size_t)bytes,
                                        (cudaStream_t)device->stream);
 }
@@ -461,9 +504,9 @@ template <int P, int G> static cudaError_t launch(const stair_device *device, on
 template <int P> static cudaError_t launch_wide(const stair_device *device, once_form *f)
 {
     size_t wide = stair_once_widest(f->rows.pitch / 4, (size_t)device->processors);
-    return wide <= STAIR_ONCE_WIDE       ? launch<P, 1>(device, f)
-           : wide <= 2 * STAIR_ONCE_WIDE ? launch<P, 2>(device, f)
-                                         : launch<P, 3>(device, f);
+    return wide <= STAIR_ONCE_WIDE       ? launch<P, 1, 2, 5>(device, f)
+           : wide <= 2 * STAIR_ONCE_WIDE ? launch<P, 2, 2, 1>(device, f)
+                                         : launch<P, 3, 1, 1>(device, f);
 }
 
 stair_status stair_card_once(stair_context *context, const stair_device *device, const stair_card_rows *rows,
@@ -479,10 +522,9 @@ stair_status stair_card_once(stair_context *context, const stair_device *device,
     for (int k = 0; k < 4; k++) f.whiten[k] = k < form->rows * form->rows ? whiten[k] : 0;
     f.s = *s;
     f.parts = (stair_once_letter *)letters;
-    f.g = f.parts + blocks * STAIR_ONCE_SLOTS * STAIR_ONCE_NUMBERS;
+    f.g = f.parts + blocks * STAIR_ONCE_LETTERS * STAIR_ONCE_NUMBERS;
     f.b = b;
-    f.slots = slots_for(device, rows);
-    f.slot_bytes = (unsigned)stair_once_slot(rows->pitch / 4, blocks);
+    f.sample_bytes = (unsigned)stair_once_sample(rows->pitch / 4, blocks);
     stair_cuda_use(device);
     STAIR_TRY(stair_cuda_zero(context, device, letters, stair_once_bytes(blocks)));
     return stair_cuda_check(

@@ -17,19 +17,32 @@ typedef struct {
     double f[STAIR_CARD_ROWS * STAIR_CARD_ROWS]; /* F of the last step (P, P) */
 } stair_memory_form;
 
-/* z (M, P) of the sample's rows; g, o, next, omega (P, M) */
+/* z (M, P) of the sample's rows; g, o, next, omega (P, M).  A kernel whose P and M are fixed says them, so that
+ * these are registers. */
+STAIR_HD void stair_memory_react_of(const stair_memory_form *f, int rows, int tokens, const double *z,
+                                    const double *g, const double *o, double *next, double *omega)
+{
+#ifdef STAIR_ON_CARD
+#pragma unroll
+#endif
+    for (int i = 0; i < rows; i++)
+#ifdef STAIR_ON_CARD
+#pragma unroll
+#endif
+        for (int t = 0; t < tokens; t++) {
+            double now = 0;
+            for (int k = 0; k < rows; k++) now += f->f[i * rows + k] * g[k * tokens + t];
+            int at = i * tokens + t;
+            double kept = f->onsager ? (1 - f->damping) * now + f->damping * o[at] : 0;
+            next[at] = kept;
+            omega[at] = f->scale * z[t * rows + i] - kept;
+        }
+}
+
 STAIR_HD void stair_memory_react(const stair_memory_form *f, const double *z, const double *g,
                                  const double *o, double *next, double *omega)
 {
-    for (int i = 0; i < f->rows; i++)
-        for (int t = 0; t < f->tokens; t++) {
-            double now = 0;
-            for (int k = 0; k < f->rows; k++) now += f->f[i * f->rows + k] * g[k * f->tokens + t];
-            int at = i * f->tokens + t;
-            double kept = f->onsager ? (1 - f->damping) * now + f->damping * o[at] : 0;
-            next[at] = kept;
-            omega[at] = f->scale * z[t * f->rows + i] - kept;
-        }
+    stair_memory_react_of(f, f->rows, f->tokens, z, g, o, next, omega);
 }
 
 #endif

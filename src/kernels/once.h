@@ -1,7 +1,8 @@
 /* Who does what in a pass that reads X once (cuda/once.cu).
  *
  * Every block is on a multiprocessor of its own, and all of them are there at once.  Block b has the columns
- * of its slab, in groups of four, of all rows.  Samples go through a ring of slots in its shared memory:
+ * of its slab, in groups of four, of all rows.  Bundles of a few samples go through a ring of slots in its
+ * shared memory:
  *
  *   copy      a slot is filled as soon as it is free,
  *   project   the slab's part of X w^T of the sample; parts of all slabs are put where its owner finds them,
@@ -20,8 +21,9 @@
 #define STAIR_ONCE_MOST     3     /* and how many each of them takes at most */
 #define STAIR_ONCE_RUN      16    /* samples that are added in float before they are in double */
 #define STAIR_ONCE_LEAST    48    /* groups of a slab below which a pass is not worth its exchanges */
-#define STAIR_ONCE_SLOTS    64    /* of the ring, at most */
-#define STAIR_ONCE_FEW      12    /* slots below which copies do not cover the way of g */
+#define STAIR_ONCE_LETTERS  64    /* samples under way, at most: */
+#define STAIR_ONCE_RING     52    /* those in the ring, the others in registers */
+#define STAIR_ONCE_FEW      12    /* and below that copies do not cover the way of g */
 #define STAIR_ONCE_NUMBERS  4     /* that cross for a sample: P of each token */
 
 /* A number on its way between blocks. */
@@ -42,8 +44,8 @@ STAIR_HD size_t stair_once_widest(size_t groups, size_t blocks)
     return (groups + blocks - 1) / blocks;
 }
 
-/* Bytes of a slot: the rows of a sample. */
-STAIR_HD size_t stair_once_slot(size_t groups, size_t blocks)
+/* Bytes of a sample in the ring. */
+STAIR_HD size_t stair_once_sample(size_t groups, size_t blocks)
 {
     return STAIR_ONCE_TOKENS * 16 * stair_once_widest(groups, blocks);
 }
@@ -51,7 +53,7 @@ STAIR_HD size_t stair_once_slot(size_t groups, size_t blocks)
 /* Bytes of letters: parts of X w^T of every block, and g, of as many samples as the ring can hold. */
 STAIR_HD size_t stair_once_bytes(size_t blocks)
 {
-    return (blocks + 1) * STAIR_ONCE_SLOTS * STAIR_ONCE_NUMBERS * sizeof(stair_once_letter);
+    return (blocks + 1) * STAIR_ONCE_LETTERS * STAIR_ONCE_NUMBERS * sizeof(stair_once_letter);
 }
 
 #endif

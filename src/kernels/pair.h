@@ -135,15 +135,20 @@ STAIR_HD int stair_pair_columns(const stair_pair_box *box)
     return 2 * (1 << box->bits) / STAIR_PAIR_LANES;
 }
 
-STAIR_HD float stair_pair_b(const stair_pair_box *box, int lane, int column)
+STAIR_HD int stair_pair_j(int lane, int column)
 {
-    int j = 2 * ((lane >> 1) + STAIR_PAIR_LANES / 2 * (column >> 1)) + ((column + lane) & 1);
-    return fmaf((float)j + 0.5f, box->step[1], box->low[1]);
+    return 2 * ((lane >> 1) + STAIR_PAIR_LANES / 2 * (column >> 1)) + ((column + lane) & 1);
 }
 
-STAIR_HD float stair_pair_a(const stair_pair_box *box, float i)
+/* Coordinate k of node i along it. */
+STAIR_HD float stair_pair_place(const stair_pair_box *box, int k, float i)
 {
-    return fmaf(i + 0.5f, box->step[0], box->low[0]);
+    return fmaf(i + 0.5f, box->step[k], box->low[k]);
+}
+
+STAIR_HD float stair_pair_b(const stair_pair_box *box, int lane, int column)
+{
+    return stair_pair_place(box, 1, (float)stair_pair_j(lane, column));
 }
 
 STAIR_HD stair_pair_box stair_pair_begin(void)
@@ -178,7 +183,7 @@ STAIR_HD float stair_pair_see(const stair_pair_terms *m, const stair_pair_box *b
 #endif
         for (int i = k; i < count; i += 2) {
             stair_pair_node n;
-            stair_pair_at(m, &c, stair_pair_a(box, (float)(from + i)), &n);
+            stair_pair_at(m, &c, stair_pair_place(box, 0, (float)(from + i)), &n);
             seen[i] = fminf(n.up, n.down);
             least = fminf(least, seen[i]);
         }
@@ -186,38 +191,37 @@ STAIR_HD float stair_pair_see(const stair_pair_terms *m, const stair_pair_box *b
     return least;
 }
 
-/* What a lane sees below `limit`: low and high of both coordinates. */
-STAIR_HD void stair_pair_visible(const stair_pair_box *box, int lane, int slice, int slices,
-                                 const float seen[STAIR_PAIR_SEEN], float limit, float low[2], float high[2])
+/* The nodes that a lane sees below `limit`: first and last of both coordinates; where there are none the first
+ * are behind the last. */
+STAIR_HD void stair_pair_visible(int lane, int slice, int slices, const float seen[STAIR_PAIR_SEEN], float limit,
+                                 int first[2], int last[2])
 {
-    int count = STAIR_PAIR_SEEN / slices, some[2] = {0, 0}, first = count, last = -1;
+    int count = STAIR_PAIR_SEEN / slices, some[2] = {0, 0};
+    first[0] = first[1] = STAIR_PAIR_SEEN;
+    last[0] = last[1] = -1;
 #ifdef STAIR_ON_CARD
 #pragma unroll
 #endif
     for (int i = 0; i < count; i++) {
         int visible = seen[i] <= limit;
         some[i % 2] |= visible;
-        if (visible) last = i;
-        if (visible && first == count) first = i;
+        if (visible) last[0] = slice * count + i;
+        if (visible && first[0] == STAIR_PAIR_SEEN) first[0] = slice * count + i;
     }
-    low[0] = low[1] = 3e38f;
-    high[0] = high[1] = -3e38f;
-    if (last < 0) return;
-    low[0] = stair_pair_a(box, (float)(slice * count + first));
-    high[0] = stair_pair_a(box, (float)(slice * count + last));
     for (int k = 0; k < 2; k++) {
-        float b = stair_pair_b(box, lane, k);
-        low[1] = some[k] ? fminf(low[1], b) : low[1];
-        high[1] = some[k] ? fmaxf(high[1], b) : high[1];
+        int j = stair_pair_j(lane, k);
+        if (some[k] && j < first[1]) first[1] = j;
+        if (some[k] && j > last[1]) last[1] = j;
     }
 }
 
 /* The box around what all lanes saw, one node wider on each side; true when it is worth looking again. */
-STAIR_HD int stair_pair_shrink(stair_pair_box *box, const float low[2], const float high[2])
+STAIR_HD int stair_pair_shrink(stair_pair_box *box, const int first[2], const int last[2])
 {
     int again = 0;
     for (int k = 0; k < 2; k++) {
-        float from = low[k] - 1.5f * box->step[k], to = high[k] + 1.5f * box->step[k],
+        float from = stair_pair_place(box, k, (float)first[k] - 1.5f),
+              to = stair_pair_place(box, k, (float)last[k] + 1.5f),
               step = (to - from) / (float)(1 << box->bits);
         again |= step < 0.6f * box->step[k];
         box->low[k] = from;
@@ -271,7 +275,7 @@ STAIR_HD void stair_pair_add(const stair_pair_terms *m, const stair_pair_box *bo
 #pragma unroll 8
 #endif
         for (float i = from + (float)(k & 1); i < end; i += 2)
-            stair_pair_add_node(m, &c, stair_pair_a(box, i), mass, sums);
+            stair_pair_add_node(m, &c, stair_pair_place(box, 0, i), mass, sums);
         sums[0] += mass[0];
         sums[6] = fmaf(c.b, mass[0], sums[6]);
         sums[7] += mass[1];
@@ -372,59 +376,59 @@ static __device__ __forceinline__ const float *stair_pair_exchange(stair_pair_te
 {
     float *room = team->room + team->turn * (STAIR_PAIR_ROOM / 2);
     team->turn ^= 1;
-    if (team->lane == 0)
-        for (int k = 0; k < n; k++) room[team->slice * n + k] = mine[k];
+#pragma unroll
+    for (int k = 0; k < n; k++)
+        if (team->lane == k) room[team->slice * n + k] = mine[k];
     asm volatile("bar.sync %0, %1;" ::"r"(team->barrier), "r"(32 * team->slices) : "memory");
     return room;
 }
 #endif
 
-/* Low and high of what all lanes see in the box, and the least sum of squares. */
+/* First and last of the nodes that all lanes see in the box, and the least sum of squares. */
 STAIR_HD void stair_pair_team_see(const stair_pair_form *f, const stair_pair_terms *m,
                                   const stair_pair_box *box, stair_pair_team *team, float *least,
-                                  float low[2], float high[2])
+                                  int first[2], int last[2])
 {
     float cutoff = f->cutoff * STAIR_PAIR_LOG2E;
 #ifdef STAIR_ON_CARD
-    float seen[STAIR_PAIR_SEEN], edge[4];
+    float seen[STAIR_PAIR_SEEN];
     *least = stair_pair_see(m, box, team->lane, team->slice, team->slices, seen);
-    for (int step = 16; step; step /= 2) *least = fminf(*least, __shfl_xor_sync(~0u, *least, step));
+    *least = __int_as_float(__reduce_min_sync(~0u, __float_as_int(*least))); /* none is negative */
     if (team->slices > 1) {
         const float *all = stair_pair_exchange(team, 1, least);
+#pragma unroll
         for (int k = 0; k < team->slices; k++) *least = fminf(*least, all[k]);
     }
-    stair_pair_visible(box, team->lane, team->slice, team->slices, seen, *least + cutoff, low, high);
+    stair_pair_visible(team->lane, team->slice, team->slices, seen, *least + cutoff, first, last);
     for (int k = 0; k < 2; k++) {
-        edge[k] = low[k];
-        edge[2 + k] = -high[k];
+        first[k] = __reduce_min_sync(~0u, first[k]);
+        last[k] = __reduce_max_sync(~0u, last[k]);
     }
-    for (int step = 16; step; step /= 2)
-        for (int k = 0; k < 4; k++) edge[k] = fminf(edge[k], __shfl_xor_sync(~0u, edge[k], step));
     if (team->slices > 1) {
+        float edge[4] = {(float)first[0], (float)first[1], (float)last[0], (float)last[1]};
         const float *all = stair_pair_exchange(team, 4, edge);
+#pragma unroll
         for (int s = 0; s < team->slices; s++)
-            for (int k = 0; k < 4; k++) edge[k] = fminf(edge[k], all[4 * s + k]);
-    }
-    for (int k = 0; k < 2; k++) {
-        low[k] = edge[k];
-        high[k] = -edge[2 + k];
+            for (int k = 0; k < 2; k++) {
+                first[k] = min(first[k], (int)all[4 * s + k]);
+                last[k] = max(last[k], (int)all[4 * s + 2 + k]);
+            }
     }
 #else
     float seen[STAIR_PAIR_SLICES][STAIR_PAIR_LANES][STAIR_PAIR_SEEN];
     *least = 3e38f;
-    low[0] = low[1] = 3e38f;
-    high[0] = high[1] = -3e38f;
+    first[0] = first[1] = STAIR_PAIR_SEEN;
+    last[0] = last[1] = -1;
     for (int slice = 0; slice < team->slices; slice++)
         for (int lane = 0; lane < STAIR_PAIR_LANES; lane++)
-            *least =
-                fminf(*least, stair_pair_see(m, box, lane, slice, team->slices, seen[slice][lane]));
+            *least = fminf(*least, stair_pair_see(m, box, lane, slice, team->slices, seen[slice][lane]));
     for (int slice = 0; slice < team->slices; slice++)
         for (int lane = 0; lane < STAIR_PAIR_LANES; lane++) {
-            float from[2], to[2];
-            stair_pair_visible(box, lane, slice, team->slices, seen[slice][lane], *least + cutoff, from, to);
+            int from[2], to[2];
+            stair_pair_visible(lane, slice, team->slices, seen[slice][lane], *least + cutoff, from, to);
             for (int k = 0; k < 2; k++) {
-                low[k] = fminf(low[k], from[k]);
-                high[k] = fmaxf(high[k], to[k]);
+                if (from[k] < first[k]) first[k] = from[k];
+                if (to[k] > last[k]) last[k] = to[k];
             }
         }
 #endif
@@ -447,11 +451,13 @@ STAIR_HD void stair_pair_team_add(const stair_pair_terms *m, const stair_pair_bo
     }
     if (team->slices > 1) {
         const float *all = stair_pair_exchange(team, 2 * STAIR_PAIR_SUMS, both);
-        for (int k = 0; k < 2 * STAIR_PAIR_SUMS; k++) {
-            both[k] = all[k];
-            for (int s = 1; s < team->slices; s++) both[k] += all[s * 2 * STAIR_PAIR_SUMS + k];
-        }
+        int k = team->lane < 2 * STAIR_PAIR_SUMS ? team->lane : 0;
+        float sum = all[k];
+        for (int s = 1; s < team->slices; s++) sum += all[s * 2 * STAIR_PAIR_SUMS + k];
+#pragma unroll
+        for (k = 0; k < 2 * STAIR_PAIR_SUMS; k++) both[k] = __shfl_sync(~0u, sum, k);
     }
+#pragma unroll
     for (int k = 0; k < STAIR_PAIR_SUMS; k++) {
         even[k] = both[k];
         odd[k] = both[STAIR_PAIR_SUMS + k];
@@ -476,18 +482,17 @@ STAIR_HD void stair_pair_team_add(const stair_pair_terms *m, const stair_pair_bo
 STAIR_HD int stair_pair_look(const stair_pair_form *f, const stair_pair_terms *m, stair_pair_team *team,
                              stair_pair_box *box, float *least)
 {
-    const float range = STAIR_PAIR_RANGE * STAIR_PAIR_SCALE;
     *box = stair_pair_begin();
 #ifdef STAIR_ON_CARD
 #pragma unroll 1
 #endif
     for (int looks = 1;; looks++) {
-        float low[2], high[2];
-        stair_pair_team_see(f, m, box, team, least, low, high);
+        int first[2], last[2];
+        stair_pair_team_see(f, m, box, team, least, first, last);
         if (looks == 1)
             for (int k = 0; k < 2; k++)
-                if (low[k] < -range + box->step[k] || high[k] > range - box->step[k]) return 0;
-        if (!stair_pair_shrink(box, low, high) || looks == STAIR_PAIR_LOOKS) return looks;
+                if (first[k] < 1 || last[k] > STAIR_PAIR_SEEN - 2) return 0;
+        if (!stair_pair_shrink(box, first, last) || looks == STAIR_PAIR_LOOKS) return looks;
     }
 }
 

@@ -4,15 +4,16 @@
 #   bench/card/carry.sh                     here, with nvcc: build-card/carry
 #   tests/gpu/all.sh [PROGRAM] [FOLDER]     there; PROGRAM: build-card/carry/stair, FOLDER: $OUT or out
 #
-#   kernels      test_kernels_average on the card, where it lies beside PROGRAM     20 s
+#   pass         gpu_check and gpu_bench at D = 10^5, where they lie beside PROGRAM  60 s
+#   kernels      test_kernels_average, likewise                                     20 s
 #   curve        three layers, 49 alphas at 1e-3; asked for: 60 s                   110 s
 #   answers      commands of tests/numbers on both: the same within errors          70 s
-#   phases       three layers, 200 values of c, 3e-3; two layers took 59 s          190 s
+#   phases       three layers, 200 values of c, 1e-2; two layers took 59 s          190 s
 #   calibration  the short list on the card                                         60 s
 #   million      GAMP, D = 10^6, alpha = 0.85, seeds 1 to SEEDS (2), 3 iterations each   60 s
 #
 # Each part is stopped at its time and says so.  PARTS="curve phases" runs some of them.  All parts together take
-# at most 510 s.  Where MPS can be started, processes share the card at once instead of taking turns.
+# at most 570 s.  Where MPS can be started, processes share the card at once instead of taking turns.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 program=$(realpath "${1:-build-card/carry/stair}") folder=${2:-${OUT:-out}} device=${STAIR_DEVICE:-cuda}
@@ -31,7 +32,7 @@ averages() { python3 bench/card/averages.py --program "$program" --out "$folder"
 part() { # NAME SECONDS COMMAND...
     local name=$1 most=$2 begun=$SECONDS status
     shift 2
-    [[ " ${PARTS:-kernels curve answers phases calibration million} " == *" $name "* ]] || return 0
+    [[ " ${PARTS:-pass kernels curve answers phases calibration million} " == *" $name "* ]] || return 0
     echo "== $name"
     timeout -k 5 "$most" "$@"
     status=$?
@@ -39,6 +40,8 @@ part() { # NAME SECONDS COMMAND...
 }
 export -f averages
 export program folder device
+[ ! -x "$(dirname "$program")/gpu_bench" ] ||
+    part pass 60 bash -c 'cd "$(dirname "$program")" && ./gpu_check | grep -E "FAILED|passed" && ./gpu_bench 100000 0.9'
 [ ! -x "$(dirname "$program")/test_kernels_average" ] ||
     part kernels 20 env STAIR_TEST_DEVICE="$device" "$(dirname "$program")/test_kernels_average"
 part curve 110 bash -c 'averages --precision 1e-3 --limit 105 curve'
