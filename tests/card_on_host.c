@@ -309,7 +309,7 @@ enum { BLOCKS = 3, WARPS = 4 };
 bool stair_card_once_serves(const stair_device *device, const stair_card_rows *r)
 {
     (void)device;
-    return card_once && r->x && r->tokens == STAIR_ONCE_TOKENS && r->indices <= 2;
+    return card_once && r->tokens == STAIR_ONCE_TOKENS && r->indices <= 2;
 }
 
 /* The part of block `block` of X w^T of a row: lanes are a binary tree. */
@@ -329,7 +329,8 @@ static float once_project(const stair_card_rows *r, const float *w, size_t row, 
 }
 
 static void once_sample(const stair_card_rows *r, const float *w, const stair_memory_form *memory,
-                        const stair_pair_form *form, const double *whiten, const stair_card_samples *s, size_t i)
+                        const stair_pair_form *form, const double *whiten, const stair_card_samples *s,
+                        size_t i)
 {
     size_t p = (size_t)r->indices, cells = 2 * p;
     double z[STAIR_ONCE_NUMBERS] = {0};

@@ -312,8 +312,12 @@ plant_long 'card: nodes of another level'                   src/kernels/follow.h
 plant_long 'device: a number that is none'               src/core/backend.c 's/if (!digits || digits > 4/if (digits > 4/' test_backend
 plant      'card: a node without its determinant'        src/kernels/pair.h 's|n->weight = both \* over;|n->weight = 1;|' 'test_kernels_pair lattice*'
 plant_long 'card: even nodes twice'                      src/kernels/pair.h 's|((column + lane) \& 1)|(lane \& 1)|' 'test_kernels_pair lattice*'
-plant_long 'card: a box that is cut'                     src/kernels/pair.h 's|low\[k\] - 1.5f \* box->step\[k\]|low[k] + 2.5f * box->step[k]|' 'test_kernels_pair lattice*'
+plant_long 'card: a box that is cut'                     src/kernels/pair.h 's|(float)first\[k\] - 1.5f|(float)first[k] + 2.5f|' 'test_kernels_pair lattice*'
 plant_long 'card: one sign alone'                        src/kernels/pair.h 's|float both = up + down;|float both = up;|' 'test_kernels_pair lattice*'
+plant_long 'card: a team that sees a slice of it'        src/kernels/pair.h 's|last\[0\] = slice \* count + i;|last[0] = i;|' 'test_kernels_pair lattice*'
+plant_long 'card: hard samples are not added'            src/cuda/pass.c 's|return stair_card_collect_some(context, r->device, rows, count,|return stair_card_collect_some(context, r->device, rows, 0 * count,|' 'test_cuda_host x_is*'
+plant_long 'card: X is read once whatever it costs'      src/cuda/pass.c 's|r->once = false;$|r->once = true;|' 'test_cuda_host x_is*'
+plant_long 'card: slabs that leave a gap'                src/kernels/once.h 's|(b < groups % blocks ? b : groups % blocks)|0|' 'test_cuda_host x_is*'
 plant      'card: memory of the wrong step'              src/kernels/memory.h 's|(1 - f->damping) \* now|now|' test_cuda_host
 plant_long 'card: a token of another sample'             src/kernels/rows.h 's|(uint64_t)t \* (uint64_t)dim + column|(uint64_t)t + column|' test_cuda_host
 plant_long 'card: a slice that loses a row'              src/kernels/rows.h 's|rows / slices \* s + (s < rows % slices ? s : rows % slices)|rows / slices * s|' test_cuda_host

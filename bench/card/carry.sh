@@ -1,6 +1,6 @@
 #!/bin/bash
-# The program, what measures and checks its kernels, and the tests of averages on a card, for a machine that has
-# a card but none of our libraries: build-card/carry, whose programs need a C library alone.
+# The program, what measures and checks its kernels, and the tests of averages on a card, for a machine that
+# has a card but none of our libraries: build-card/carry, whose programs need a C library alone.
 #   bench/card/carry.sh              here, with nvcc
 #   there: build-card/carry/stair threshold attention:layers=2 --device cuda
 #          STAIR_TEST_DEVICE=cuda build-card/carry/test_kernels_average

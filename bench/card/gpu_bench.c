@@ -287,27 +287,26 @@ static whole_pass *whole;
 static stair_status pass_once(bench *b, int indices)
 {
     stair_card_rows rows = rows_for(b, indices);
-    return stair_card_once(b->context, b->device, &rows, b->w, &whole->memory, &whole->form, whole->w, &whole->s,
-                           b->parts, b->b);
+    return stair_card_once(b->context, b->device, &rows, b->w, &whole->memory, &whole->form, whole->w,
+                           &whole->s, b->parts, b->b);
 }
 
 /* Labels of the prior, and W as it is: what posteriors say does not matter here, but how hard they are. */
 static stair_status once_rate(bench *b, int indices, double read_rate)
 {
-    size_t n = b->rows.rows / TOKENS, cells = (size_t)(TOKENS * indices), width = stair_card_says(indices), hard = 0;
+    size_t n = b->rows.rows / TOKENS, cells = (size_t)(TOKENS * indices), width = stair_card_says(indices),
+           hard = 0;
     double bytes = (double)x_floats(b) * sizeof(float), s, root = sqrt(0.5);
-    whole_pass all = {.memory = {.rows = indices,
-                                 .tokens = TOKENS,
-                                 .scale = 1 / sqrt((double)b->rows.dim),
-                                 .onsager = 1},
-                      .form = {.rows = indices,
-                               .skip = 1,
-                               .lower = (float)root,
-                               .w11 = (float)(1 / root),
-                               .w22 = (float)(1 / root),
-                               .cutoff = 20,
-                               .precision = 0.01f},
-                      .w = {1 / root, 0, 0, 1 / root}};
+    whole_pass all = {
+        .memory = {.rows = indices, .tokens = TOKENS, .scale = 1 / sqrt((double)b->rows.dim), .onsager = 1},
+        .form = {.rows = indices,
+                 .skip = 1,
+                 .lower = (float)root,
+                 .w11 = (float)(1 / root),
+                 .w22 = (float)(1 / root),
+                 .cutoff = 20,
+                 .precision = 0.01f},
+        .w = {1 / root, 0, 0, 1 / root}};
     stair_card_rows rows = rows_for(b, indices);
     if (!stair_card_once_serves(b->device, &rows)) {
         printf("once   P=%d           not for this shape or card\n", indices);
@@ -333,11 +332,13 @@ static stair_status once_rate(bench *b, int indices, double read_rate)
     STAIR_TRY(timed(b, pass_once, indices, &s));
     STAIR_TRY(stair_cuda_down(b->context, b->device, error, all.s.error, n * sizeof *error));
     for (size_t i = 0; i < n; i++) hard += !(error[i] <= all.form.precision);
-    printf("once   P=%d           %9.3f ms, products and posteriors: %3.0f %% of one read; %.1f %% of the samples "
+    printf("once   P=%d           %9.3f ms, products and posteriors: %3.0f %% of one read; %.1f %% of the "
+           "samples "
            "need more\n",
            indices, 1e3 * s, 100 * bytes / s / read_rate, 100.0 * (double)hard / (double)n);
     fflush(stdout);
-    void *const cards[] = {card_h, zero, all.s.omega, all.s.next_g, all.s.next_o, all.s.c, all.s.says, all.s.error};
+    void *const cards[] = {card_h,       zero,    all.s.omega, all.s.next_g,
+                           all.s.next_o, all.s.c, all.s.says,  all.s.error};
     for (size_t k = 0; k < sizeof cards / sizeof *cards; k++) stair_cuda_free(b->device, cards[k]);
     free(h);
     free(error);

@@ -4,7 +4,9 @@
     bench/card/table6.py FOLDER THEORY.csv [TABLE.md FIGURE.svg DATA.csv]
 
 docs/data/gpu-theory.csv is such a THEORY.csv.
-FOLDER has table6-D.csv and table6-D-ALPHA.csv, THEORY.csv what 'stair evolve --csv' says.  Of each D and
+FOLDER has table6-D.csv and table6-D-ALPHA.csv, THEORY.csv what 'stair evolve --csv' says.  
+Where it has early-D.csv, runs that stop after a few iterations, and early-theory.csv, the history of one with
+--theory trajectory, there is a second table.  Of each D and
 alpha: mean overlaps over seeds, their standard deviation, and state evolution.  A spread is that of single
 runs, of one run alone there is none; the figure has distances of single runs from state evolution.
 Needs gnuplot for the figure (and rsvg-convert for a PNG beside it), no packages.
@@ -98,6 +100,39 @@ def write_table(path, rows):
         out.write("\n" + textwrap.fill(f"Spread of Q22 as a power of D: {powers}.", 110) + "\n")
 
 
+def read_early(folder):
+    """Rows of the second table: D, runs, iterations, mean and spread of Q22; and Q22 of state evolution there."""
+    theory, rows = os.path.join(folder, "early-theory.csv"), []
+    if not os.path.exists(theory):
+        return [], None
+    for path in glob.glob(os.path.join(folder, "early-[0-9]*.csv")):
+        with open(path, newline="") as file:
+            runs = list(csv.DictReader(file))
+        rows.append((int(re.search(r"early-(\d+)", path).group(1)), len(runs), float(runs[0]["alpha"]),
+                     *mean_and_spread([float(r["Q22"]) for r in runs]), int(runs[0]["iterations"])))
+    with open(theory, newline="") as file:
+        last = [r for r in csv.DictReader(file) if int(r["iteration"]) == rows[0][5]][0]
+    return sorted(rows), (float(last["theory_Q22"]), float(last["theory_Q22_error"]))
+
+
+def write_early(path, folder):
+    rows, theory = read_early(folder)
+    if not rows:
+        return
+    x, y = ([math.log(r[k]) for r in rows] for k in (0, 4))
+    middle = sum(x) / len(x)
+    power = sum((a - middle) * b for a, b in zip(x, y)) / sum((a - middle) ** 2 for a in x)
+    with open(path, "a") as out:
+        out.write(f"\n## The first {rows[0][5]} iterations at alpha = {rows[0][2]:g}\n\nFrom an overlap of 0.97. "
+                  f"State evolution says Q22 = {theory[0]:.4f} +- {theory[1]:.4f} there.\n\n")
+        out.write("| D | runs | Q22 | its error | spread | spread times root of D |\n")
+        out.write("|---|---|---|---|---|---|\n")
+        for dim, runs, _, mean, spread, _ in rows:
+            out.write(f"| {dim} | {runs} | {mean:.5f} | {spread / math.sqrt(runs):.5f} | {spread:.5f} | "
+                      f"{spread * math.sqrt(dim):.2f} |\n")
+        out.write(f"\nThe spread falls like D to the power {power:.2f}.\n")
+
+
 def write_data(path, rows):
     with open(path, "w", newline="") as out:
         writer = csv.DictWriter(out, fieldnames=list(rows[0]))
@@ -181,6 +216,7 @@ def main(arguments):
         return 1
     rows = summarise(runs, theory)
     write_table(table, rows)
+    write_early(table, arguments[0])
     write_data(data, rows)
     write_figure(figure, rows, runs, theory)
     return 0

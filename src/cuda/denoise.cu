@@ -31,7 +31,8 @@ typedef struct {
 #define PAIR_WARPS 4 /* samples of a block */
 
 __global__ void __launch_bounds__(32 * PAIR_WARPS, 4)
-    pair(stair_pair_form form, whitening v, size_t n, const uint32_t *__restrict__ index, stair_card_samples s)
+    pair(stair_pair_form form, whitening v, size_t n, const uint32_t *__restrict__ index,
+         stair_card_samples s)
 {
     size_t i = (size_t)blockIdx.x * PAIR_WARPS + threadIdx.x / 32;
     int lane = (int)(threadIdx.x % 32), nodes;

@@ -3,7 +3,11 @@
  * A block has a multiprocessor to itself, with a warp that copies, one that fetches g of other blocks, some
  * that project, some that denoise and some that collect.  Copies are those of compute capability 9.0: a warp
  * asks, and a barrier in shared memory counts the bytes that have come.  What waits for another block reads
- * letters until the right mark is there; all blocks are on the card at once, so it comes. */
+ * letters until the right mark is there; all blocks are on the card at once, so it comes.
+ *
+ * From asking for a row to adding it takes some ten microseconds, in which a card reads 40 MB: that is what
+ * the rings hold together, with what collecting threads keep in registers to free slots early.  So what lies
+ * on that way counts, and nothing there may be in local memory. */
 #include "cuda/once.h"
 
 #include <cuda_runtime.h>
@@ -96,10 +100,11 @@ static __device__ __forceinline__ void barrier_wait(uint64_t *barrier, unsigned 
 static __device__ __forceinline__ void copy_row(void *to, const void *from, unsigned bytes, uint64_t *barrier)
 {
 #ifdef HAVE_BULK_COPIES
-    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
-                     shared_address(to)),
-                 "l"(from), "r"(bytes), "r"(shared_address(barrier))
-                 : "memory");
+    asm volatile(
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
+            shared_address(to)),
+        "l"(from), "r"(bytes), "r"(shared_address(barrier))
+        : "memory");
 #endif
 }
 
@@ -211,7 +216,8 @@ static __device__ __forceinline__ float dot(float4 a, float4 b, float c)
 
 /* G: groups of a collecting thread, so that a lane here has 6 G.  A warp has every fourth sample. */
 template <int P, int G, int B>
-static __device__ void project_samples(const once_form &f, const slab &at, shared_parts *all, int warp, int lane)
+static __device__ void project_samples(const once_form &f, const slab &at, shared_parts *all, int warp,
+                                       int lane)
 {
     enum { EACH = COLLECTING * G, HELD = G == 1 ? EACH : 1 };
     float4 held[HELD][P]; /* of W, where there is room for it */
@@ -236,7 +242,7 @@ static __device__ void project_samples(const once_form &f, const slab &at, share
             float4 one = x[in], two = y[in];
 #pragma unroll
             for (int p = 0; p < P; p++) { /* beyond the slab W is zero */
-                float4 by = G == 1               ? held[j < HELD ? j : 0][p]
+                float4 by = G == 1              ? held[j < HELD ? j : 0][p]
                             : group < at.groups ? __ldg(w + (size_t)p * step + group)
                                                 : make_float4(0, 0, 0, 0);
                 v[p] = dot(one, by, v[p]);
@@ -262,8 +268,7 @@ template <int P>
 static __device__ __forceinline__ void gather_parts(const once_form &f, unsigned s, shared_parts *all,
                                                     stair_pair_team *team, double *z)
 {
-    const stair_once_letter *from =
-        f.parts + s % STAIR_ONCE_LETTERS * (size_t)gridDim.x * STAIR_ONCE_NUMBERS;
+    const stair_once_letter *from = f.parts + s % STAIR_ONCE_LETTERS * (size_t)gridDim.x * STAIR_ONCE_NUMBERS;
     int turn = team->turn; /* changes with every exchange of posteriors, or every time here */
     for (int look = 0; all->projected[s % PROJECTING] <= s; look++) { /* by then others are near */
         __nanosleep(20);
@@ -324,8 +329,7 @@ static __device__ void denoise_samples(const once_form &f, const slab &at, share
             f.s.omega[(size_t)s * CELLS + k] = omega[k];
             f.s.next_g[(size_t)s * CELLS + k] = g[k];
         }
-        for (int k = 0; k < 4 * STAIR_ONCE_TOKENS; k++)
-            f.s.c[4 * STAIR_ONCE_TOKENS * (size_t)s + k] = c[k];
+        for (int k = 0; k < 4 * STAIR_ONCE_TOKENS; k++) f.s.c[4 * STAIR_ONCE_TOKENS * (size_t)s + k] = c[k];
         for (int k = 0; k < 2 * P * P + 1; k++) f.s.says[(size_t)s * (2 * P * P + 1) + k] = says[k];
         f.s.error[s] = error;
     }
@@ -479,8 +483,7 @@ static size_t room_for(const stair_device *device, const stair_card_rows *rows)
 bool stair_card_once_serves(const stair_device *device, const stair_card_rows *rows)
 {
     size_t groups = rows->pitch / 4, blocks = (size_t)device->processors;
-    return rows->x && rows->tokens == STAIR_ONCE_TOKENS && rows->indices <= 2 &&
-           groups / blocks >= STAIR_ONCE_LEAST &&
+    return rows->tokens == STAIR_ONCE_TOKENS && rows->indices <= 2 && groups / blocks >= STAIR_ONCE_LEAST &&
            stair_once_widest(groups, blocks) <= STAIR_ONCE_MOST * STAIR_ONCE_WIDE &&
            room_for(device, rows) >= STAIR_ONCE_FEW &&
            stair_card_parts(rows) * sizeof(double) >= stair_once_bytes(blocks) &&

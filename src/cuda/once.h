@@ -10,8 +10,9 @@
 extern "C" {
 #endif
 
-/* Whether the card and the shape of X allow it: two tokens, at most two indices, slabs that are wide enough for
- * the card's blocks and narrow enough for its shared memory; then `parts` of collect has room for letters. */
+/* Whether the card and the shape of X allow it: two tokens, at most two indices, slabs that are wide enough
+ * for the card's blocks and narrow enough for its shared memory; then `parts` of collect has room for
+ * letters. */
 bool stair_card_once_serves(const stair_device *device, const stair_card_rows *rows);
 
 /* next_o, omega, next_g, c, says and error of all samples, and b (P, dim) = X^T next_g.  Posteriors are sums

@@ -89,11 +89,11 @@ bool stair_cuda_knows(const stair_model *model, double *skip)
 static stair_status find_kernel(stair_context *context, stair_resident *r, const stair_gamp_state *s)
 {
     double skip = 0;
-    stair_card_rows rows;
     r->once = false;
     r->pairs = stair_cuda_knows(s->model, &skip);
     if (!r->pairs) return STAIR_OK;
     if (r->mode == STAIR_X_STORED && !r->device->twice) {
+        stair_card_rows rows;
         STAIR_TRY(stair_cuda_rows(context, r, 0, s->samples, &rows));
         r->once = stair_card_once_serves(r->device, &rows);
     }

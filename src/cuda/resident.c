@@ -21,6 +21,7 @@ static const struct {
     double spared; /* bytes of the card's memory that are left to others */
     double reads, draws,
         copies;    /* of an H200 in a second: bytes of X, normals; bytes from the host, assumed */
+    double once;   /* reads that a pass takes where X is read once */
     double sample; /* seconds of a posterior there */
 } tuning = {.stage = 1.0e9,
             .share = 0.25,
@@ -111,6 +112,18 @@ static bool serves(const stair_tiles *tiles, int indices)
            tiles->samples * (size_t)tiles->tokens < UINT32_MAX;
 }
 
+static stair_card_rows rows_of(const stair_resident *r, size_t first, size_t n)
+{
+    const stair_tiles *t = &r->tiles;
+    return (stair_card_rows){.dim = t->dim,
+                             .tokens = t->tokens,
+                             .indices = r->indices,
+                             .pitch = r->pitch,
+                             .rows = n * (size_t)t->tokens,
+                             .key = key_of(t->seed),
+                             .first = t->first + first};
+}
+
 stair_status stair_cuda_need(stair_context *context, const stair_model *model, const stair_tiles *tiles,
                              bool store, stair_card_need *out)
 {
@@ -127,7 +140,9 @@ stair_status stair_cuda_need(stair_context *context, const stair_model *model, c
                                              : (double)(r.chunk * sample_bytes(tiles));
     double read = bytes / tuning.reads, draw = numbers / tuning.draws, bring = bytes / tuning.copies;
     out->draw = tiles->x ? (r.mode == STAIR_X_STORED ? bring : 0) : draw + read;
-    out->pass = r.mode == STAIR_X_STORED  ? 2 * read
+    stair_card_rows rows = rows_of(&r, 0, tiles->samples);
+    bool once = stair_cuda_knows(model, &skip) && stair_card_once_serves(r.device, &rows);
+    out->pass = r.mode == STAIR_X_STORED  ? (once ? tuning.once : 2) * read
                 : r.mode == STAIR_X_KEPT  ? draw + read
                 : r.mode == STAIR_X_DRAWN ? 2 * draw
                                           : 2 * read + (tiles->x ? bring : draw);
@@ -152,18 +167,6 @@ static stair_status copy_rows(stair_context *context, const stair_resident *r, s
         to += rows * r->pitch;
     }
     return STAIR_OK;
-}
-
-static stair_card_rows rows_of(const stair_resident *r, size_t first, size_t n)
-{
-    const stair_tiles *t = &r->tiles;
-    return (stair_card_rows){.dim = t->dim,
-                             .tokens = t->tokens,
-                             .indices = r->indices,
-                             .pitch = r->pitch,
-                             .rows = n * (size_t)t->tokens,
-                             .key = key_of(t->seed),
-                             .first = t->first + first};
 }
 
 stair_status stair_cuda_rows(stair_context *context, stair_resident *r, size_t first, size_t n,

@@ -17,8 +17,8 @@ typedef struct {
     double f[STAIR_CARD_ROWS * STAIR_CARD_ROWS]; /* F of the last step (P, P) */
 } stair_memory_form;
 
-/* z (M, P) of the sample's rows; g, o, next, omega (P, M).  A kernel whose P and M are fixed says them, so that
- * these are registers. */
+/* z (M, P) of the sample's rows; g, o, next, omega (P, M).  A kernel whose P and M are fixed says them, so
+ * that these are registers. */
 STAIR_HD void stair_memory_react_of(const stair_memory_form *f, int rows, int tokens, const double *z,
                                     const double *g, const double *o, double *next, double *omega)
 {

@@ -16,15 +16,15 @@
 
 #include "kernels/hd.h"
 
-#define STAIR_ONCE_TOKENS   2
-#define STAIR_ONCE_WIDE     192   /* groups of four columns that the collecting threads take side by side, */
-#define STAIR_ONCE_MOST     3     /* and how many each of them takes at most */
-#define STAIR_ONCE_RUN      16    /* samples that are added in float before they are in double */
-#define STAIR_ONCE_LEAST    48    /* groups of a slab below which a pass is not worth its exchanges */
-#define STAIR_ONCE_LETTERS  64    /* samples under way, at most: */
-#define STAIR_ONCE_RING     52    /* those in the ring, the others in registers */
-#define STAIR_ONCE_FEW      12    /* and below that copies do not cover the way of g */
-#define STAIR_ONCE_NUMBERS  4     /* that cross for a sample: P of each token */
+#define STAIR_ONCE_TOKENS  2
+#define STAIR_ONCE_WIDE    192 /* groups of four columns that the collecting threads take side by side, */
+#define STAIR_ONCE_MOST    3   /* and how many each of them takes at most */
+#define STAIR_ONCE_RUN     16  /* samples that are added in float before they are in double */
+#define STAIR_ONCE_LEAST   48  /* groups of a slab below which a pass is not worth its exchanges */
+#define STAIR_ONCE_LETTERS 64  /* samples under way, at most: */
+#define STAIR_ONCE_RING    52  /* those in the ring, the others in registers */
+#define STAIR_ONCE_FEW     12  /* and below that copies do not cover the way of g */
+#define STAIR_ONCE_NUMBERS 4   /* that cross for a sample: P of each token */
 
 /* A number on its way between blocks. */
 typedef struct {

@@ -17,12 +17,12 @@
  * slow instructions of a card, of which it does one where it does eight others, and about fifty of those.
  * Residuals are in units of sqrt(2 log 2): weights are 2^-(sum of squares).
  *
- * Thirty-two lanes share a sample, or several times as many.  A box that holds what is within `cutoff` of the largest exponent is
- * found by looking at 32 x 32 nodes, once more inside of it while it shrinks; then nodes are summed, those of
- * even i + j by even lanes and those of odd by odd ones.  A lane goes down columns: b is fixed while a runs,
- * and i has one parity.  Even and odd nodes are two lattices whose step is sqrt(2) longer; half the
- * difference of what they say is the error.  Where it is too large the step is halved, twice at most; then
- * the sample is the processor's. */
+ * Thirty-two lanes share a sample, or several times as many.  A box that holds what is within `cutoff` of the
+ * largest exponent is found by looking at 32 x 32 nodes, once more inside of it while it shrinks; then nodes
+ * are summed, those of even i + j by even lanes and those of odd by odd ones.  A lane goes down columns: b is
+ * fixed while a runs, and i has one parity.  Even and odd nodes are two lattices whose step is sqrt(2)
+ * longer; half the difference of what they say is the error.  Where it is too large the step is halved, twice
+ * at most; then the sample is the processor's. */
 #ifndef STAIR_KERNELS_PAIR_H
 #define STAIR_KERNELS_PAIR_H
 
@@ -191,10 +191,10 @@ STAIR_HD float stair_pair_see(const stair_pair_terms *m, const stair_pair_box *b
     return least;
 }
 
-/* The nodes that a lane sees below `limit`: first and last of both coordinates; where there are none the first
- * are behind the last. */
-STAIR_HD void stair_pair_visible(int lane, int slice, int slices, const float seen[STAIR_PAIR_SEEN], float limit,
-                                 int first[2], int last[2])
+/* The nodes that a lane sees below `limit`: first and last of both coordinates; where there are none the
+ * first are behind the last. */
+STAIR_HD void stair_pair_visible(int lane, int slice, int slices, const float seen[STAIR_PAIR_SEEN],
+                                 float limit, int first[2], int last[2])
 {
     int count = STAIR_PAIR_SEEN / slices, some[2] = {0, 0};
     first[0] = first[1] = STAIR_PAIR_SEEN;
@@ -353,7 +353,7 @@ STAIR_HD void stair_pair_two_points(const stair_pair_form *f, const stair_pair_s
 
 /* A sample is one warp's, or that of several, each with a slice of the rows of nodes.  Warps of one sample
  * exchange through `room`, which all of them see: two halves by turns, so that one barrier is enough. */
-#define STAIR_PAIR_SLICES 8 /* at most: warps of a sample */
+#define STAIR_PAIR_SLICES 8                                             /* at most: warps of a sample */
 #define STAIR_PAIR_ROOM   (2 * STAIR_PAIR_SLICES * 2 * STAIR_PAIR_SUMS) /* floats */
 
 typedef struct {

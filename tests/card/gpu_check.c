@@ -286,7 +286,8 @@ static void check_once(const char *spec, int dim, double alpha, double precision
         double q = farthest(last, result[0]->run->q, result[1]->run->q),
                weights = farthest(p * (size_t)dim, result[0]->run->weights, result[1]->run->weights);
         snprintf(text, sizeof text, "%s D=%d, X read once, %.0e", spec, dim, precision);
-        verdict(q < 0.1 * precision + 1e-5 && weights < 30 * (0.1 * precision + 1e-5), text, fmax(q, weights / 30));
+        verdict(q < 0.1 * precision + 1e-5 && weights < 30 * (0.1 * precision + 1e-5), text,
+                fmax(q, weights / 30));
         verdict(!memcmp(result[1]->run->weights, result[2]->run->weights, p * (size_t)dim * sizeof(double)),
                 "  the same bytes again", 0);
     }

@@ -127,7 +127,8 @@ static void chunks_that_are_kept_or_drawn_twice(void **state)
     stair_model_destroy(&model);
 }
 
-/* A pass that reads X once: the runs of two reads, with some samples left to finer lattices or all of them. */
+/* A pass that reads X once: the runs of two reads, with some samples left to finer lattices or all of them.
+ */
 static void x_is_read_once(void **state)
 {
     (void)state;
