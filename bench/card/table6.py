@@ -4,11 +4,11 @@
     bench/card/table6.py FOLDER THEORY.csv [TABLE.md FIGURE.svg DATA.csv]
 
 docs/data/gpu-theory.csv is such a THEORY.csv.
-FOLDER has table6-D.csv and table6-D-ALPHA.csv, THEORY.csv what 'stair evolve --csv' says.  
-Where it has early-D.csv, runs that stop after a few iterations, and early-theory.csv, the history of one with
---theory trajectory, there is a second table.  Of each D and
+FOLDER has table6-D.csv and table6-D-ALPHA.csv, THEORY.csv what 'stair evolve --csv' says.  Of each D and
 alpha: mean overlaps over seeds, their standard deviation, and state evolution.  A spread is that of single
 runs, of one run alone there is none; the figure has distances of single runs from state evolution.
+Where FOLDER has early-D.csv, runs that stop after a few iterations, and early-theory.csv, the history of one
+with --theory trajectory, there is a second table.
 Needs gnuplot for the figure (and rsvg-convert for a PNG beside it), no packages.
 """
 import csv
