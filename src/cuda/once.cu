@@ -62,7 +62,7 @@ static __device__ __forceinline__ void ring_on(ring_place &at, int by, int slots
 /* ---- barriers and copies of compute capability 9.0 ---------------------------------------------------- */
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
-#define HAVE_BULK_COPIES 1
+#define HAVE_BULK_COPIES 1 /* a question: #ifdef */
 #endif
 
 static __device__ __forceinline__ unsigned shared_address(const void *p)

@@ -16,7 +16,7 @@
 
 #include "kernels/hd.h"
 
-#define STAIR_ONCE_TOKENS  2
+#define STAIR_ONCE_TOKENS  2   /* of a sample */
 #define STAIR_ONCE_WIDE    192 /* groups of four columns that the collecting threads take side by side, */
 #define STAIR_ONCE_MOST    3   /* and how many each of them takes at most */
 #define STAIR_ONCE_RUN     16  /* samples that are added in float before they are in double */
