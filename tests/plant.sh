@@ -309,6 +309,7 @@ plant_long 'card: residuals of one sign of labels'          src/kernels/means.h 
 plant_long 'card: followers that forget mirrors'            src/kernels/follow.h 's|mirror < 1 << rows|mirror < rows|' test_kernels_average
 plant_long 'card: followers that give way the other way'    src/kernels/follow.h 's|f->bend, -1, x)|f->bend, 1, x)|' test_kernels_average
 plant_long 'card: nodes of another level'                   src/kernels/follow.h 's|!(apart < limit); limit|!(apart > limit); limit|' test_kernels_average
+plant_long 'phases: coarse ones are one'                 src/asymptotics/phases.c 's|, .apart = 0.05|, .apart = 5|' 'test_asymptotics_phases coarse*'
 plant_long 'device: a number that is none'               src/core/backend.c 's/if (!digits || digits > 4/if (digits > 4/' test_backend
 plant      'card: a node without its determinant'        src/kernels/pair.h 's|n->weight = both \* over;|n->weight = 1;|' 'test_kernels_pair lattice*'
 plant_long 'card: even nodes twice'                      src/kernels/pair.h 's|((column + lane) \& 1)|(lane \& 1)|' 'test_kernels_pair lattice*'

@@ -20,8 +20,9 @@ static const struct {
     double doubt;     /* errors by which the entropy of one fixed point has to exceed another's to say so */
     double look;      /* precision at which the starts between are first followed */
     int same;         /* errors, */
-    int close_enough; /* or precisions, by which two fixed points may differ and be the same */
-} tuning = {.nothing = 1e-3, .doubt = 3.0, .look = 1e-2, .same = 4, .close_enough = 3};
+    int close_enough; /* or precisions, by which two fixed points may differ and be the same; */
+    double apart;     /* overlaps further apart than this are not the same however coarse the precision is */
+} tuning = {.nothing = 1e-3, .doubt = 3.0, .look = 1e-2, .same = 4, .close_enough = 3, .apart = 0.05};
 
 static const double between[STARTS] = {0, 1, 0.3, 0.7};
 
@@ -89,8 +90,9 @@ static stair_status find_all(phase_job *job, stair_phase *phase)
     for (int s = 0; s < STARTS; s++) {
         double precision = s > 1 ? fmax(tuning.look, wanted) : wanted;
         STAIR_TRY(follow(job, s, precision));
-        int same = job->same[s] = known_as(
-            job, s, fmax(tuning.same * most_of(job->cells, job->error[s]), tuning.close_enough * precision));
+        int same = job->same[s] = known_as(job, s,
+                                           fmax(tuning.same * most_of(job->cells, job->error[s]),
+                                                fmin(tuning.close_enough * precision, tuning.apart)));
         if (same == s && s > 1) STAIR_TRY(follow(job, s, wanted));
         if (same == s)
             STAIR_TRY(stair_entropy_at(job->context, job->model, job->options, job->alpha, job->q[s],

@@ -21,10 +21,10 @@ typedef struct {
     stair_phase phase;
 } found;
 
-static void find(double alpha, found *f)
+static void find(double alpha, double precision, found *f)
 {
     stair_asymptotics_options how = stair_asymptotics_defaults();
-    how.precision = 0.02;
+    how.precision = precision;
     f->phase = (stair_phase){.bayes_q = &f->bayes,
                              .bayes_q_error = &f->bayes_error,
                              .amp_q = &f->amp,
@@ -42,17 +42,27 @@ static void phase_retrieval_is_hard_between_1_and_1_128(void **state)
 {
     (void)state;
     found f;
-    find(0.4, &f);
+    find(0.4, 0.02, &f);
     assert_false(f.phase.hard);
     assert_true(f.bayes == 0 && f.amp == 0);
-    find(1.05, &f);
+    find(1.05, 0.02, &f);
     assert_true(f.phase.hard);
     assert_int_equal(f.phase.best, 1); /* full knowledge stays */
     assert_true(f.bayes == 1 && f.amp > 0.3 && f.amp < 0.9);
     assert_true(isinf(f.phase.entropy[1]) && isfinite(f.phase.entropy[0]) && f.phase.entropy[0] > 0);
-    find(1.2, &f);
+    find(1.2, 0.02, &f);
     assert_false(f.phase.hard);
     assert_true(f.bayes == 1 && f.amp == 1);
+}
+
+/* A coarse precision does not make one of two fixed points that lie half an overlap apart. */
+static void coarse_phases_are_phases(void **state)
+{
+    (void)state;
+    found f;
+    find(1.05, 0.3, &f);
+    assert_true(f.phase.hard && f.bayes == 1);
+    assert_true(f.amp > 0.3 && f.amp < 0.9);
 }
 
 /* Starts that lead to the same fixed point have its entropy. */
@@ -60,7 +70,7 @@ static void one_fixed_point_has_one_entropy(void **state)
 {
     (void)state;
     found f;
-    find(0.8, &f);
+    find(0.8, 0.02, &f);
     assert_false(f.phase.hard);
     assert_int_equal(f.phase.best, 0);
     assert_true(f.bayes == f.amp && f.bayes_error == f.amp_error);
@@ -133,6 +143,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(phase_retrieval_is_hard_between_1_and_1_128),
+        cmocka_unit_test(coarse_phases_are_phases),
         cmocka_unit_test(one_fixed_point_has_one_entropy),
         cmocka_unit_test(thresholds_are_neighbours_of_the_list),
         cmocka_unit_test(a_committee_is_hard_before_its_members_are_told_apart),
