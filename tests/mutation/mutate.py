@@ -243,10 +243,7 @@ class Build:
     def map_numbers(self, hits):
         os.makedirs(os.path.join(self.folder, "kept"), exist_ok=True)
         wrapper = self.recorded(hits)
-        for line in open(os.path.join(ROOT, "tests", "numbers", "commands.txt")):
-            line = line.strip()
-            if not line or line.startswith("#"):
-                continue
+        for line in check.read_lines():
             kept = os.path.join(self.folder, "kept", hashlib.sha256(line.encode()).hexdigest()[:16] + ".json")
             words = [sys.executable, __file__, "--record"]
 

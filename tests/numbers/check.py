@@ -1,19 +1,23 @@
 #!/usr/bin/python3
-"""Numbers of a fixed list of commands, the same to the last digit.
+"""Numbers of a fixed list of commands, the same to the last digit, and texts of another, the same to the letter.
 
-    check.py PROGRAM            runs tests/numbers/commands.txt and compares with kept.json
+    check.py PROGRAM            runs commands.txt and texts.txt of tests/numbers and compares with kept.json
     check.py PROGRAM --record   writes kept.json anew: after a mended bug, with a line in CHANGES.md beside it
     check.py PROGRAM --only X   commands that contain X
 
 Digits depend on the instruction set and the compiler; kept are those of AVX2 and gcc 12, which every
 processor since 2013 reproduces with STAIR_ISA=v3.  What is compared is `results` of the JSON output and the
 CSV files of figures; the echo of options may grow.
+
+Lines that begin with $ are for bash, where `stair` is the program, each in an empty folder of its own: of these the
+exit status and all that is printed on both streams are compared: help, tables, messages, defaults.
 """
 import argparse
 import concurrent.futures
 import hashlib
 import json
 import pathlib
+import re
 import shlex
 import subprocess
 import sys
@@ -24,6 +28,14 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 KEPT = HERE / "kept.json"
 MOST_NUMBERS = 9
+MOST_LINES = 12
+# What stands before a line of texts.txt: `npz FILE` names the arrays of an archive with their checksums.
+SHELL = """stair() { "$PROGRAM" "$@"; }
+npz() { /usr/bin/python3 -c "import sys, zipfile
+for x in zipfile.ZipFile(sys.argv[1]).infolist(): print(x.filename, x.file_size, '%08x' % x.CRC)" "$1"; }
+"""
+# What differs from run to run.
+PASSING = [(r"\b\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d)?Z?)?", "DATE"), (r"(stair(\": \"|\s+))\d+\.\d+\.\d+", r"\1VERSION")]
 
 
 def has_avx2():
@@ -56,8 +68,38 @@ def shorten(value):
     return value
 
 
+def blocks(text):
+    """A long text becomes a digest of every dozen lines under the first of them."""
+    for pattern, name in PASSING:
+        text = re.sub(pattern, name, text)
+    lines = text.splitlines()
+    if len(lines) <= MOST_LINES and len(text) < 4000:
+        return lines
+    return {f"{i + 1}: {lines[i][:100]}": hashlib.sha256("\n".join(lines[i:i + MOST_LINES]).encode()).hexdigest()[:16]
+            for i in range(0, len(lines), MOST_LINES)}
+
+
+def run_text(program, line):
+    """Exit status and output of a line of texts.txt."""
+    begun = time.time()
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run(["bash", "-c", SHELL + line[1:].replace("@", str(ROOT) + "/")], cwd=folder, capture_output=True,
+                              stdin=subprocess.DEVNULL,
+                              env={"PATH": "/usr/bin:/bin", "STAIR_ISA": "v3", "PROGRAM": program, "LC_ALL": "C"})
+    said = [x.decode(errors="replace").replace(str(ROOT), "ROOT").replace(folder, "HERE") for x in (done.stdout, done.stderr)]
+    return {"exit": done.returncode, "stdout": blocks(said[0]), "stderr": blocks(said[1])}, time.time() - begun
+
+
+def read_lines():
+    """The commands of both lists."""
+    both = (HERE / "commands.txt").read_text() + (HERE / "texts.txt").read_text()
+    return [x.strip() for x in both.splitlines() if x.strip() and not x.startswith("#")]
+
+
 def run(program, line, folder):
     """Exit status and results of one command."""
+    if line.startswith("$"):
+        return run_text(program, line)
     begun = time.time()
     words = [str(ROOT / w[1:]) if w.startswith("@") else w for w in shlex.split(line)]
     command = [program, *words, "--json", "--quiet", "--threads", "1"]
@@ -104,8 +146,7 @@ def main():
     if not has_avx2():
         print("skipped: the kept digits are those of a processor with AVX2\n0 passed, 0 failed, 1 skipped")
         return 0
-    lines = [x.strip() for x in (HERE / "commands.txt").read_text().splitlines()]
-    lines = [x for x in lines if x and not x.startswith("#") and args.only in x]
+    lines = [x for x in read_lines() if args.only in x]
     kept = json.loads(KEPT.read_text()) if KEPT.exists() else {}
     bad = 0
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
