@@ -58,6 +58,10 @@
 
 /* ---- blocks ------------------------------------------------------------------------------------ */
 
+#define STAIR_THREAD_STACK                                                                                   \
+    ((size_t)2 << 20) /* bytes of a thread, at least: frames are below 64 kB, and refinement of lines goes   \
+                         tens of them deep; musl gives 128 kB */
+
 #define STAIR_BLOCK 64 /* nodes of a fibre at a time: a row of them is eight cache lines */
 #define STAIR_GROUP 8  /* samples of a training block: a multiple of LANES of core/lanes.h everywhere */
 

@@ -60,6 +60,8 @@ static inline long stair_process(void)
 
 #else
 
+#include "core/limits.h"
+
 #include <pthread.h>
 #include <unistd.h>
 
@@ -68,10 +70,17 @@ typedef pthread_mutex_t stair_lock;
 typedef pthread_cond_t stair_signal;
 #define STAIR_LOCK_FREE PTHREAD_MUTEX_INITIALIZER
 
-/* False when the system has no thread to give. */
+/* False when the system has no thread to give.  It has the stack that the system gives, and enough. */
 static inline bool stair_thread_start(stair_thread *thread, stair_thread_body *body, void *argument)
 {
-    return pthread_create(thread, NULL, body, argument) == 0;
+    pthread_attr_t how;
+    size_t stack = 0;
+    if (pthread_attr_init(&how)) return false;
+    pthread_attr_getstacksize(&how, &stack);
+    if (stack < STAIR_THREAD_STACK) pthread_attr_setstacksize(&how, STAIR_THREAD_STACK);
+    bool started = pthread_create(thread, &how, body, argument) == 0;
+    pthread_attr_destroy(&how);
+    return started;
 }
 static inline void stair_thread_join(stair_thread *thread)
 {
