@@ -13,6 +13,7 @@
 
 #include "number.h"
 #include "spec.h"
+#include "stair.h"
 
 static void shortest(void **state)
 {
@@ -59,6 +60,8 @@ static void keys(void **state)
     assert_true(spec_value(spec, "rank", text));
     assert_string_equal(text, "1+2");
     assert_false(spec_value(spec, "ran", text));
+    assert_int_equal(spec_model("unheard:tokens=1"), -1);
+    assert_string_equal(stair_model_name(spec_model("square:tokens=2")), "square");
     char *other = spec_with(spec, "tokens", "10");
     assert_string_equal(other, "attention:layers=2,tokens=10,rank=1+2");
     free(other);
