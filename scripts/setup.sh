@@ -72,8 +72,9 @@ stair_install_web() { # FOLDER [chromium]: of the sources; what was built withou
     find "$1" -maxdepth 3 -path "$1/build*/web/script.js" -empty -delete
 }
 
-stair_build() { # PRESET FOLDER: configures once, then only what changed is compiled
+stair_build() { # PRESET FOLDER [TARGET...]: configures once, then only what changed is compiled
     local preset=$1 folder=$2
+    shift 2
     if [ ! -f "$folder/build.ninja" ]; then
         echo "building $folder" >&2
         mkdir -p "$folder"
@@ -83,5 +84,6 @@ stair_build() { # PRESET FOLDER: configures once, then only what changed is comp
             stair_quietly "$folder/configure.log" cmake -S . -B "$folder" || return 1
         fi
     fi
-    stair_quietly "$folder/build.log" cmake --build "$folder" -j "$(nproc 2>/dev/null || echo 2)"
+    stair_quietly "$folder/build.log" cmake --build "$folder" -j "$(nproc 2>/dev/null || echo 2)" \
+        ${1:+--target "$@"}
 }

@@ -47,7 +47,7 @@ import check_plants  # noqa: E402
 LONGEST = {"unit": 12, "numbers": 4, "cli": 45}  # processor seconds of a test that is used, where lines are recorded
 MOST = {"unit": 8, "cli": 15, "numbers": 4}     # of all tests of one mutant; those that reach its line count alone
 # Those that wait for signals and clocks, or compute for a minute, are not used.
-CLI = "channel method train_tokenize bad_input output completion amp_files report merge usage hostile amp plugin figure_files tables amp_save csv dry_run expr grid device memory train".split()
+CLI = "channel method train_tokenize bad_input output completion amp_files report merge usage hostile amp plugin figure_files tables amp_save dry_run device memory".split()
 CARD = "src/cuda/backend.c", "src/cuda/means_seam.c", "src/cuda/one_row_seam.c"  # nothing without a card runs them
 WANTED = 0.95
 

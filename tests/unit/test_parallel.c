@@ -6,7 +6,9 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -204,6 +206,30 @@ static void runs_share_progress(void **state)
     assert_true(stair_runs_go_on(&runs, &first, 0));
     assert_true(seen.done == 3 && seen.total == 3);
     stair_runs_close(&runs);
+    stair_runs_open(&runs, 3, 1);
+    assert_true(stair_runs_go_on(&runs, &first, 1));
+    assert_true(seen.done == 1);
+    stair_runs_close(&runs);
+}
+
+/* What is too dear is said in units of which there are two or more. */
+static void work_is_said_in_units(void **state)
+{
+    static const struct {
+        double seconds;
+        const char *said;
+    } known[] = {{119, "119 seconds"}, {120, "2 minutes"}, {7199, "120 minutes"}, {7200, "2 hours"},
+                 {172799, "48 hours"}, {172800, "2 days"}, {1e7, "116 days"}};
+    (void)state;
+    for (int k = 0; k < 7; k++) {
+        stair_context context = {.most_work = 100};
+        char said[80];
+        assert_int_equal(stair_context_afford(&context, 100, "that"), STAIR_OK);
+        assert_int_equal(stair_context_afford(&context, known[k].seconds, "that"), STAIR_COSTLY);
+        snprintf(said, sizeof said, "that would take about %s of one core, and 100 seconds are left",
+                 known[k].said);
+        assert_memory_equal(context.message, said, strlen(said));
+    }
 }
 
 static void instruction_sets_have_names(void **state)
@@ -227,6 +253,7 @@ int main(void)
         cmocka_unit_test(threads_are_used_again),
         cmocka_unit_test(a_fork_starts_its_own),
         cmocka_unit_test(runs_share_progress),
+        cmocka_unit_test(work_is_said_in_units),
         cmocka_unit_test(instruction_sets_have_names),
 #ifdef __GLIBC__
         cmocka_unit_test(threads_have_room),
