@@ -221,6 +221,9 @@ static void work_is_said_in_units(void **state)
     } known[] = {{119, "119 seconds"}, {120, "2 minutes"}, {7199, "120 minutes"}, {7200, "2 hours"},
                  {172799, "48 hours"}, {172800, "2 days"}, {1e7, "116 days"}};
     (void)state;
+    stair_context poor = {.most_work = 0};
+    assert_int_equal(stair_context_afford(&poor, 1, "that"), STAIR_COSTLY);
+    assert_non_null(strstr(poor.message, "about 1 seconds of one core, and 0 seconds are left"));
     for (int k = 0; k < 7; k++) {
         stair_context context = {.most_work = 100};
         char said[80];
