@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-#if defined(__x86_64__)
+#if defined(__SSE2__)
 #include <immintrin.h>
 #endif
 

@@ -11,7 +11,7 @@ clang) compiler=clang link= ;;
 unsigned) compiler=gcc flags=-funsigned-char ;;
 musl) compiler=musl-gcc ;;
 aarch64) compiler=aarch64-linux-gnu-gcc runner=qemu-aarch64 processor=aarch64 ;;
-32bit) compiler=gcc flags='-m32 -idirafter /usr/include/x86_64-linux-gnu' link=none processor=i386 ;; # libc6-dev-i386; no libgcc: nothing links
+32bit) compiler=gcc flags='-m32 -msse2 -mfpmath=sse -idirafter /usr/include/x86_64-linux-gnu' link=none processor=i386 ;; # libc6-dev-i386; no libgcc: nothing links
 *) echo "unknown: $name"; exit 2 ;;
 esac
 for program in $compiler ${runner:-true}; do
