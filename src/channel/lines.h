@@ -26,6 +26,7 @@
 
 #define STAIR_LINES_CUTS   48  /* of one cell */
 #define STAIR_LINES_PANEL  16  /* nodes of a panel of the noisy level */
+#define STAIR_LINES_ENDS   64  /* double-exponential nodes */
 #define STAIR_LINES_PANELS 64  /* of an outer level, to begin with */
 #define STAIR_LINES_TRIALS 256 /* random Z that slopes are looked at */
 #define STAIR_LINES_SHIFTS 8   /* of the lattice, where three or more levels are outer ones */
@@ -50,8 +51,15 @@ typedef struct {
 /* Nodes of Gauss and Legendre on (-1, 1). */
 typedef struct {
     int count;
-    double node[STAIR_LINES_PANEL], weight[STAIR_LINES_PANEL];
+    double node[STAIR_LINES_PANEL], weight[STAIR_LINES_PANEL], log_weight[STAIR_LINES_PANEL];
 } stair_panel;
+
+/* Double-exponential nodes on (0, 1): their distance from the nearer end, the lower one for the first half.
+ */
+typedef struct {
+    int count;
+    double near[STAIR_LINES_ENDS], log_weight[STAIR_LINES_ENDS];
+} stair_end_nodes;
 
 typedef struct stair_lines {
     const stair_model *model;
@@ -66,6 +74,7 @@ typedef struct stair_lines {
     uint32_t
         level[STAIR_LINES_TRIALS]; /* bit c: at that random Z the first output does not change along cell c */
     stair_panel panel, rule[3];    /* of the noisy level, and of outer ones by fineness */
+    stair_end_nodes ends[2];       /* of the coarse ones, and of all others */
     /* of one sample */
     int n, cell[STAIR_FORMULA_CELLS]; /* level to cell */
     stair_level_kind kind[STAIR_FORMULA_CELLS];

@@ -16,6 +16,8 @@ void stair_lines_node(stair_lines *s, int level, double x, double log_share);
 double stair_lines_judge(const stair_lines *s);
 void stair_lines_add_leaf(stair_lines *s, double log_weight);
 
+/* Fills s->ends. */
+void stair_lines_end_nodes(stair_lines *s);
 void stair_lines_outer(stair_lines *s, int level);
 void stair_lines_noisy(stair_lines *s, int level);
 

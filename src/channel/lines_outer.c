@@ -54,15 +54,15 @@ typedef struct {
 typedef struct {
     int count;
     double x[MOST_NODES], log_share[MOST_NODES];
-    long found[MOST_NODES];      /* leaves below, */
-    double log_mass[MOST_NODES]; /* and what they add */
+    long found[MOST_NODES];                   /* leaves below, */
+    double mass[MOST_NODES], top[MOST_NODES]; /* and what they add, times exp(top) */
 } node_list;
 
-static void add_node(node_list *list, double x, double share)
+static void add_node(node_list *list, double x, double log_share)
 {
-    if (list->count == MOST_NODES || !(share > 0)) return;
+    if (list->count == MOST_NODES || isinf(log_share)) return;
     list->x[list->count] = x;
-    list->log_share[list->count++] = log(share);
+    list->log_share[list->count++] = log_share;
 }
 
 /* Equidistant over all of the level. */
@@ -71,18 +71,33 @@ static void plain_nodes(const stair_lines *s, node_list *list)
     double h = ldexp(tuning.step, -s->fine);
     int half = (int)fmin(MOST_NODES / 2 - 1, ceil(s->radius / h));
     h = s->radius / half;
-    for (int k = -half; k <= half; k++) add_node(list, k * h, h);
+    double log_share = log(h);
+    for (int k = -half; k <= half; k++) add_node(list, k * h, log_share);
 }
 
-/* x = a + (b - a) / (1 + exp(-pi sinh u)): any power of the distance from an end may stand there. */
+/* x = 1 / (1 + exp(-pi sinh u)): any power of the distance from an end may stand there. */
+void stair_lines_end_nodes(stair_lines *s)
+{
+    for (int fine = 0; fine < 2; fine++) {
+        stair_end_nodes *ends = &s->ends[fine];
+        double h = ldexp(tuning.exponential, -fine);
+        int half = (int)floor(tuning.reach / h);
+        ends->count = 2 * half + 1;
+        for (int k = -half; k <= half; k++) {
+            double u = k * h, e = exp(-M_PI * sinh(fabs(u)));
+            ends->near[k + half] = e / (1 + e);
+            ends->log_weight[k + half] = log(h * M_PI * cosh(u) * e) - 2 * log1p(e);
+        }
+    }
+}
+
 static void end_nodes(const stair_lines *s, double a, double b, node_list *list)
 {
-    double h = ldexp(tuning.exponential, s->fine ? -1 : 0);
-    int half = (int)floor(tuning.reach / h);
-    for (int k = -half; k <= half; k++) {
-        double u = k * h, e = exp(-M_PI * sinh(fabs(u))), near = (b - a) * e / (1 + e);
-        double x = u < 0 ? a + near : b - near;
-        if (x > a && x < b) add_node(list, x, h * (b - a) * M_PI * cosh(u) * e / ((1 + e) * (1 + e)));
+    const stair_end_nodes *ends = &s->ends[s->fine > 0];
+    double log_width = log(b - a);
+    for (int k = 0; k < ends->count; k++) {
+        double near = (b - a) * ends->near[k], x = k < ends->count / 2 ? a + near : b - near;
+        if (x > a && x < b) add_node(list, x, log_width + ends->log_weight[k]);
     }
 }
 
@@ -90,12 +105,13 @@ static void panel_nodes(const stair_lines *s, panel p, node_list *list)
 {
     const stair_panel *rule = &s->rule[s->fine < ADAPTIVE ? s->fine : ADAPTIVE];
     list->count = 0;
-    if (p.rough_a || p.rough_b)
+    if (p.rough_a || p.rough_b) {
         end_nodes(s, p.a, p.b, list);
-    else
-        for (int i = rule->count - 1; i >= 0; i--)
-            add_node(list, 0.5 * (p.a + p.b) + 0.5 * (p.b - p.a) * rule->node[i],
-                     0.5 * (p.b - p.a) * rule->weight[i]);
+        return;
+    }
+    double middle = 0.5 * (p.a + p.b), half = 0.5 * (p.b - p.a), log_half = log(half);
+    for (int i = rule->count - 1; i >= 0; i--)
+        add_node(list, middle + half * rule->node[i], log_half + rule->log_weight[i]);
 }
 
 static void at_node(stair_lines *s, int level, double x, double log_share)
@@ -133,6 +149,16 @@ static double change(stair_lines *s, int level, double a, long at_a, double b)
     return 0.5 * (a + b);
 }
 
+static double log_of(double mass, double top)
+{
+    return mass > 0 ? top + log(mass) : -INFINITY;
+}
+
+static double log_mass(const node_list *list, int k)
+{
+    return log_of(list->mass[k], list->top[k]);
+}
+
 /* Runs nodes; whether all found the same, but where leaves come or go that add nothing to be seen. */
 static bool run_nodes(stair_lines *s, int level, node_list *list)
 {
@@ -143,13 +169,13 @@ static bool run_nodes(stair_lines *s, int level, node_list *list)
         double top = sums->top, mass = sums->mass;
         at_node(s, level, list->x[k], list->log_share[k]);
         list->found[k] = leaves_below(s, level, sums->leaves - before);
-        mass = sums->mass - (mass > 0 ? mass * exp(top - sums->top) : 0);
-        list->log_mass[k] = mass > 0 ? sums->top + log(mass) : -INFINITY;
+        list->mass[k] = sums->mass - (mass > 0 ? (top == sums->top ? mass : mass * exp(top - sums->top)) : 0);
+        list->top[k] = sums->top;
     }
     double least = s->sums.mass > 0 ? s->sums.top + log(s->sums.mass) + log(tuning.unseen) : INFINITY;
     for (int k = 0; k + 1 < list->count; k++)
         same &= list->found[k] == list->found[k + 1] ||
-                (list->log_mass[k] < least && list->log_mass[k + 1] < least && !s->dry);
+                (log_mass(list, k) < least && log_mass(list, k + 1) < least && !s->dry);
     return same;
 }
 
@@ -205,7 +231,10 @@ typedef struct {
 static int find_doorways(stair_lines *s, int level, panel whole, panel_list *panels, doorway *door)
 {
     node_list nodes;
-    doorway last = {.log_mass = -INFINITY};
+    struct {
+        double a, mass, top;
+        long found;
+    } last = {0};
     int from = panels->count, count = 0;
     add_panels(s, whole, panels);
     for (int k = from; k < panels->count; k++) {
@@ -215,9 +244,12 @@ static int find_doorways(stair_lines *s, int level, panel whole, panel_list *pan
             if ((k > from || i) && nodes.found[i] != last.found)
                 door[count++] = (doorway){.a = last.a,
                                           .b = nodes.x[i],
-                                          .log_mass = fmax(last.log_mass, nodes.log_mass[i]),
+                                          .log_mass = fmax(log_of(last.mass, last.top), log_mass(&nodes, i)),
                                           .found = last.found};
-            last = (doorway){.a = nodes.x[i], .log_mass = nodes.log_mass[i], .found = nodes.found[i]};
+            last.a = nodes.x[i];
+            last.found = nodes.found[i];
+            last.mass = nodes.mass[i];
+            last.top = nodes.top[i];
         }
     }
     return count;

@@ -4,7 +4,7 @@
  * of them needs, and so on, among the choices for the one along which the label is steepest (the mean of
  * log |df/dz| at random Z, and half the logarithm of the variance given all other cells): there 1/|f'| stays
  * away from its singularities, and what is left to integrate over varies least. */
-#include "channel/lines.h"
+#include "channel/lines_levels.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -116,7 +116,9 @@ stair_status stair_lines_create(stair_context *context, const stair_model *model
     for (int k = 0; k < 3; k++) {
         s->rule[k].count = tuning.nodes[k];
         stair_gauss_legendre(s->rule[k].count, s->rule[k].node, s->rule[k].weight);
+        for (int i = 0; i < s->rule[k].count; i++) s->rule[k].log_weight[i] = log(s->rule[k].weight[i]);
     }
+    stair_lines_end_nodes(s);
     return STAIR_OK;
 }
 

@@ -43,8 +43,9 @@ static double polynomial(const double *c, double x)
 }
 
 /* The inverse of the normal distribution function by rational approximations, to the last digits of a double:
- * Wichura, algorithm AS 241, Applied Statistics 37 (1988) 477. */
-double stair_qmc_normal(double p)
+ * Wichura, algorithm AS 241, Applied Statistics 37 (1988) 477.  q: the probability less 1/2; rest: that of
+ * the nearer tail. */
+static double quantile(double q, double rest)
 {
     static const double middle[2][8] = {
         {3.3871328727963666080e0, 1.3314166789178437745e2, 1.9715909503065514427e3, 1.3731693765509461125e4,
@@ -65,17 +66,26 @@ double stair_qmc_normal(double p)
         {1, 5.99832206555887937690e-1, 1.36929880922735805310e-1, 1.48753612908506148525e-2,
          7.86869131145613259100e-4, 1.84631831751005468180e-5, 1.42151175831644588870e-7,
          2.04426310338993978564e-15}};
-    double q = p - 0.5;
     if (fabs(q) <= 0.425) {
         double r = 0.425 * 0.425 - q * q;
         return q * polynomial(middle[0], r) / polynomial(middle[1], r);
     }
-    double r = sqrt(-log(q < 0 ? p : 1 - p));
+    double r = sqrt(-log(rest));
     bool near = r <= 5;
     const double(*c)[8] = near ? tail : far;
     r -= near ? 1.6 : 5;
     double x = polynomial(c[0], r) / polynomial(c[1], r);
     return q < 0 ? -x : x;
+}
+
+double stair_qmc_normal(double p)
+{
+    return quantile(p - 0.5, p < 0.5 ? p : 1 - p);
+}
+
+double stair_inverse_erf(double u)
+{
+    return M_SQRT1_2 * quantile(0.5 * u, 0.5 * (1 - fabs(u)));
 }
 
 void stair_qmc_gaussian(int dim, uint64_t n, uint64_t i, const double *shift, double *out)

@@ -12,9 +12,9 @@ void stair_qmc_point(int dim, uint64_t n, uint64_t i, const double *shift, doubl
  * 2n. */
 void stair_qmc_even_point(int dim, uint64_t n, uint64_t i, const double *shift, double *out);
 
-/* Inverse of the standard normal distribution function, to about 1e-9: it shapes point sets, whose
- * density is then computed from the point itself, so its error never enters a result. */
+/* Inverses of the standard normal distribution function and of erf, |u| < 1, to the last digits. */
 double stair_qmc_normal(double p);
+double stair_inverse_erf(double u);
 
 /* stair_qmc_point, mapped to a Gaussian point. */
 void stair_qmc_gaussian(int dim, uint64_t n, uint64_t i, const double *shift, double *out);

@@ -132,9 +132,17 @@ static void chain(stair_range value, stair_range slope, stair_range inner, stair
     out->slope = multiply(slope, inner);
 }
 
-/* f falls on both sides of 0, where it is `top`: exp(-x^2) and the like. */
-static stair_range bell(stair_range a, double (*f)(double))
+/* f rises. */
+static stair_range rising(stair_range a, double (*f)(double))
 {
+    double low = f(a.low);
+    return widened(low, a.high == a.low ? low : f(a.high));
+}
+
+/* A slope that falls on both sides of 0, of what changes as `inner` does: exp(-x^2) and the like. */
+static stair_range bell(stair_range a, double (*f)(double), stair_range inner)
+{
+    if (is_zero(inner)) return inner;
     double x = f(a.low), y = f(a.high);
     return widened(fmin(x, y), a.low <= 0 && a.high >= 0 ? f(0) : fmax(x, y));
 }
@@ -207,10 +215,10 @@ static void of_one(const stair_step_of *s, const stair_bound *x, stair_bound *ou
               widened(stair_positive_exp(a.low), stair_positive_exp(a.high)), x->slope, out);
         return;
     case STAIR_OP_TANH:
-        chain(widened(tanh(a.low), tanh(a.high)), bell(a, slope_of_tanh), x->slope, out);
+        chain(rising(a, tanh), bell(a, slope_of_tanh, x->slope), x->slope, out);
         return;
     case STAIR_OP_ERF:
-        chain(widened(erf(a.low), erf(a.high)), bell(a, slope_of_erf), x->slope, out);
+        chain(rising(a, erf), bell(a, slope_of_erf, x->slope), x->slope, out);
         return;
     case STAIR_OP_SIN:
         chain(sine(a), cosine(a), x->slope, out);
@@ -244,14 +252,14 @@ static void of_power(const stair_step_of *s, const stair_bound *x, stair_bound *
 
 static void of_two(const stair_step_of *s, const stair_bound *x, const stair_bound *y, stair_bound *out)
 {
-    stair_range a = x->value, b = y->value, gap = add(a, negative(b));
+    stair_range a = x->value, b = y->value, gap;
     switch (s->op) {
     case STAIR_OP_ADD:
         out->value = add(a, b);
         out->slope = add(x->slope, y->slope);
         return;
     case STAIR_OP_SUB:
-        out->value = gap;
+        out->value = add(a, negative(b));
         out->slope = add(x->slope, negative(y->slope));
         return;
     case STAIR_OP_MUL:
@@ -269,6 +277,7 @@ static void of_two(const stair_step_of *s, const stair_bound *x, const stair_bou
         return;
     }
     case STAIR_OP_LESS:
+        gap = add(a, negative(b));
         out->value = (stair_range){gap.high < 0 ||
                                        (gap.high <= 0 && gap.low < 0 && !(x->flat && y->flat) && !out->rests),
                                    gap.low < 0};
@@ -277,6 +286,7 @@ static void of_two(const stair_step_of *s, const stair_bound *x, const stair_bou
         return;
     case STAIR_OP_MIN:
     case STAIR_OP_MAX: {
+        gap = add(a, negative(b));
         bool first = s->op == STAIR_OP_MIN ? gap.high <= 0 : gap.low >= 0,
              second = s->op == STAIR_OP_MIN ? gap.low >= 0 : gap.high <= 0;
         out->bent |= !first && !second;

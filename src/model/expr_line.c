@@ -10,6 +10,7 @@
  * points are written down instead. */
 #include <math.h>
 
+#include "core/qmc.h"
 #include "model/expr.h"
 
 static const struct {
@@ -265,20 +266,6 @@ static void linear_parts(const stair_line *line, int from, int to, double *a, do
     }
 }
 
-/* x with erf(x) = u: Winitzki's formula to 2e-3, then Halley's steps, in the tails by the complement. */
-static double inverse_erf(double u)
-{
-    double size = fabs(u), log_rest = log1p(-size * size), c = 2 / (M_PI * 0.147) + 0.5 * log_rest;
-    double x = sqrt(sqrt(c * c - log_rest / 0.147) - c);
-    if (!(size < 1)) return copysign(INFINITY, u);
-    for (int k = 0; k < 2; k++) { /* each triples the digits */
-        double gap = size > 0.5 ? (1 - size) - erfc(x) : erf(x) - size;
-        double step = gap * 0.5 * sqrt(M_PI) * exp(x * x);
-        x -= step / (1 + x * step);
-    }
-    return copysign(x, u);
-}
-
 /* Points x where the core has value u, and its slope there; their number. */
 static int invert(const stair_step_of *core, double u, double *x, double *slope)
 {
@@ -289,9 +276,10 @@ static int invert(const stair_step_of *core, double u, double *x, double *slope)
         slope[0] = 1;
         return 1;
     case STAIR_OP_ERF:
-        x[0] = inverse_erf(u);
+        if (!(fabs(u) < 1)) return 0;
+        x[0] = stair_inverse_erf(u);
         slope[0] = 2 / sqrt(M_PI) * exp(-x[0] * x[0]);
-        return isfinite(x[0]);
+        return 1;
     case STAIR_OP_TANH:
         x[0] = atanh(u);
         slope[0] = (1 - u) * (1 + u);

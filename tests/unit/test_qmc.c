@@ -45,12 +45,25 @@ static void normal_inverts_the_distribution_function(void **state)
         assert_close(stair_qmc_normal(p), -stair_qmc_normal(1 - p), 1e-13);
 }
 
+/* Relative digits next to zero, and as many as 1 - u has in the tails. */
+static void inverse_erf_inverts(void **state)
+{
+    (void)state;
+    for (double x = 1e-12; x < 0.5; x *= 1.37) assert_close(stair_inverse_erf(erf(x)), x, 1e-15 * x);
+    for (double x = 0.5; x < 5; x += 0.0137) {
+        double rounding = 1e-16 * exp(x * x);
+        assert_close(stair_inverse_erf(erf(x)), x, 2e-15 + rounding);
+        assert_close(stair_inverse_erf(-erf(x)), -x, 2e-15 + rounding);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(points_integrate_what_they_should),
         cmocka_unit_test(even_points_are_half_of_a_lattice),
         cmocka_unit_test(normal_inverts_the_distribution_function),
+        cmocka_unit_test(inverse_erf_inverts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
