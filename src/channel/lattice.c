@@ -37,6 +37,8 @@ static const struct {
     double blur;    /* a map is drawn coarsely: this far below the cutoff still counts as visible */
     double noise;   /* least on y with which errors are what is reported: measured on 2 000 samples of one
                        layer at 1e-6 (docs/channel.md); at 0.1 one was wrong by twenty times its error */
+    double scan[STAIR_LATTICE_DIM + 1];        /* steps of the lattice of the prior, in its deviations, */
+    double higher;                             /* and how much higher than known modes one may be */
     int64_t worthwhile[STAIR_LATTICE_DIM + 1]; /* most nodes before another rule is the better choice */
     int cosets[STAIR_LATTICE_DIM + 1];         /* of one step, by dimension */
 } tuning = {.step = 5.0,
@@ -53,6 +55,8 @@ static const struct {
             .unlike = 0.3,
             .blur = 3.0,
             .noise = 0.2,
+            .scan = {0, 0.1, 0, 0.55, 0.55},
+            .higher = 1,
             .worthwhile = {0, 20000, 60000, 100000, 500000},
             .cosets = {0, 16, STAIR_LATTICE_COSETS, 4, 4}};
 
@@ -151,33 +155,71 @@ static int nearest_mode(int dim, const stair_modes *modes, const double *u)
     return mode;
 }
 
+/* The frame of the mode nearest to u reaches as far as u. */
+static void reach_point(int dim, const stair_modes *modes, const double *u, lattice_plan *plan)
+{
+    double radius2 = 0;
+    int mode = nearest_mode(dim, modes, u), k = 0;
+    while (!plan->frame[k].owner[mode]) k++;
+    lattice_frame *frame = &plan->frame[k];
+    for (int x = 0; x < dim; x++) {
+        double t = 0;
+        for (int y = 0; y <= x; y++) t += frame->inverse[x * dim + y] * (u[y] - frame->centre[y]);
+        radius2 += t * t;
+    }
+    frame->reach = fmax(frame->reach, sqrt(radius2));
+}
+
+static double best_value(const stair_modes *modes)
+{
+    double top = -INFINITY;
+    for (int k = 0; k < modes->count; k++) top = fmax(top, modes->mode[k].value);
+    return top;
+}
+
 /* Frames reach as far as the pilot saw anything visible that is nearest to one of their modes. */
 static void reach_pilot(int dim, const stair_modes *modes, double cutoff, lattice_plan *plan)
 {
-    double top = -INFINITY, farthest2[STAIR_MOST_MODES] = {0};
-    for (int k = 0; k < modes->count; k++) top = fmax(top, modes->mode[k].value);
+    double threshold = best_value(modes) - cutoff;
     for (int i = 0; i < modes->pilots; i++) {
-        if (modes->pilot_value[i] < top - cutoff) continue;
-        double u[STAIR_LATTICE_DIM] = {modes->pilot[i], dim > 1 ? modes->pilot[STAIR_PILOT_MOST + i] : 0},
-               radius2 = 0;
-        int mode = nearest_mode(dim, modes, u), k = 0;
-        while (!plan->frame[k].owner[mode]) k++;
-        const lattice_frame *frame = &plan->frame[k];
-        for (int x = 0; x < dim; x++) {
-            double t = 0;
-            for (int y = 0; y <= x; y++) t += frame->inverse[x * dim + y] * (u[y] - frame->centre[y]);
-            radius2 += t * t;
-        }
-        farthest2[k] = radius2 > farthest2[k] ? radius2 : farthest2[k];
+        double u[STAIR_LATTICE_DIM] = {modes->pilot[i], dim > 1 ? modes->pilot[STAIR_PILOT_MOST + i] : 0};
+        if (modes->pilot_value[i] >= threshold) reach_point(dim, modes, u, plan);
     }
-    for (int k = 0; k < plan->count; k++)
-        plan->frame[k].reach = fmax(plan->frame[k].reach, sqrt(farthest2[k]));
+}
+
+/* With noise on y, where the pilot is no grid: the same for a lattice over all of the prior in which anything
+ * can be visible.  False when something is higher than all that was known, or the lattice is too large. */
+static bool reach_prior(stair_integrand *f, const stair_modes *modes, double cutoff, lattice_plan *plan)
+{
+    int dim = f->dim, m = f->shape.tokens, size = 0;
+    double matrix[STAIR_LATTICE_DIM * STAIR_LATTICE_DIM] = {0}, zero[STAIR_LATTICE_DIM] = {0},
+                                      step = tuning.scan[dim], top = best_value(modes);
+    for (int i = 0; i < dim; i++)
+        for (int k = 0; k <= i / m; k++)
+            matrix[i * dim + k * m + i % m] = step * f->lower[i / m * f->shape.rows + k];
+    int bin = (int)(sqrt(2 * (cutoff - top)) / step * STAIR_LATTICE_FINE) + 1;
+    const stair_lattice_points *points = stair_lattice_points_of(dim, 0, size);
+    while (points && bin > points->bins)
+        points = ++size < STAIR_LATTICE_SIZES ? stair_lattice_points_of(dim, 0, size) : NULL;
+    if (!points) return false;
+    for (int from = 0; from < points->within[bin]; from += STAIR_BLOCK) {
+        int n = points->within[bin] - from < STAIR_BLOCK ? points->within[bin] - from : STAIR_BLOCK;
+        stair_affine(dim, matrix, zero, points->point + from, (size_t)points->stride, f->nodes.u);
+        if (stair_integrand_energies(f, n) > top + tuning.higher) return false;
+        for (int i = 0; i < n; i++) {
+            double u[STAIR_LATTICE_DIM];
+            if (f->nodes.plus[i] < top - cutoff) continue;
+            for (int k = 0; k < dim; k++) u[k] = f->nodes.u[(size_t)k * STAIR_BLOCK + i];
+            reach_point(dim, modes, u, plan);
+        }
+    }
+    return true;
 }
 
 /* Modes whose ellipsoids meet share a frame. */
-static bool plan_frames(int dim, const stair_modes *modes, double cutoff, lattice_plan *plan)
+static bool plan_frames(stair_integrand *f, const stair_modes *modes, double cutoff, lattice_plan *plan)
 {
-    int group[STAIR_MOST_MODES];
+    int group[STAIR_MOST_MODES], dim = f->dim;
     double radius = sqrt(2 * cutoff);
     for (int k = 0; k < modes->count; k++) group[k] = k;
     for (int k = 0; k < modes->count; k++)
@@ -197,7 +239,7 @@ static bool plan_frames(int dim, const stair_modes *modes, double cutoff, lattic
         plan->count++;
     }
     if (dim <= 2) reach_pilot(dim, modes, cutoff, plan); /* scattered pilots reach too far to be a guide */
-    return true;
+    return !f->shape.residuals || dim == 2 || reach_prior(f, modes, cutoff, plan);
 }
 
 /* Nodes nearer to a mode of another frame are that frame's to sum. */
@@ -357,10 +399,12 @@ static bool add_coset(stair_worker *w, lattice_plan *plan, double step, int cose
  * off at least exponentially, so it should be the square of that.  It should also be far below the last one,
  * which is trusted less: weak sharp features make differences small that hardly fall at all.  Beyond two
  * dimensions the two differences are of dual vectors of equal length, those of the alias are longer by
- * sqrt 2.  A likelihood of noisy labels has many weak sharp features, where outputs saturate: there nothing
- * is taken to fall faster than was seen. */
+ * sqrt 2.  A likelihood of noisy labels has many weak sharp features, where outputs saturate, or kinks, where
+ * the link has: there nothing is taken to fall faster than was seen. */
 static double alias_left(const stair_integrand *f, double before, double last, double sensitivity)
 {
+    bool kinked = f->shape.residuals && !f->fibre.model->ops->smooth;
+    if (f->dim <= 2 && kinked) return tuning.weak * fmax(before, last);
     if (f->dim <= 2) return fmax(0.25 * last, before * before / sensitivity);
     double most = fmax(before, last) / sensitivity;
     return sensitivity * fmin(most, f->shape.residuals ? fmax(tuning.weak * most, pow(most, M_SQRT2))
@@ -530,7 +574,7 @@ static stair_rule_result attempt(stair_worker *w, const stair_channel_options *o
         int64_t budget = f->visited + most;
         double cutoff = goal.cutoff - log(goal.precision);
         stair_modes_frame(f, cutoff, &w->modes);
-        if (!w->modes.count || !plan_frames(f->dim, &w->modes, cutoff, &plan)) break;
+        if (!w->modes.count || !plan_frames(f, &w->modes, cutoff, &plan)) break;
         stair_rule_origin(w);
         stair_posterior *again = isfinite(result.error) ? &w->half[0] : out; /* a second run may not end */
         double error = integrate(w, options, &plan, cutoff, budget, &step, again);

@@ -20,6 +20,7 @@ typedef struct {
 typedef struct {
     int count;
     int side;                               /* of the grid in two dimensions */
+    double span;                            /* and its width, in prior standard deviations */
     int pilots;                             /* points of the first look, */
     double *pilot;                          /* (dim, STAIR_PILOT_MOST): their coordinates u, */
     double *pilot_t;                        /* (dim, STAIR_PILOT_MOST): the same, whitened by the prior, */

@@ -121,16 +121,39 @@ static bool pilot_is_stiff(int side, const stair_modes *modes, bool mirrored, do
     return change > most || least > tuning.far;
 }
 
-static void evaluate_grid(stair_integrand *f, int side, stair_modes *modes)
+static void evaluate_grid(stair_integrand *f, int side, double span, stair_modes *modes)
 {
     modes->side = side;
-    double step = tuning.span / (side - 1), *t = modes->pilot_t;
+    modes->span = span;
+    double step = span / (side - 1), *t = modes->pilot_t;
     for (int i = 0; i < side; i++)
         for (int j = 0; j < side; j++) {
             t[i * side + j] = (i - 0.5 * (side - 1)) * step;
             t[STAIR_PILOT_MOST + i * side + j] = (j - 0.5 * (side - 1)) * step;
         }
     evaluate_pilot(f, side * side, modes);
+}
+
+double stair_pilot_radius(double cutoff, const stair_modes *modes)
+{
+    double top = -INFINITY;
+    for (int i = 0; i < modes->pilots; i++) top = fmax(top, modes->pilot_value[i]);
+    return sqrt(2 * (cutoff - top));
+}
+
+/* Grids, until one shows the shape.  With noise on y all that is visible has to be on it: a link that is even
+ * has modes far out in the prior that fit the label just as well. */
+static void look_by_grids(stair_integrand *f, double cutoff, stair_modes *modes)
+{
+    bool loose = cutoff < tuning.loose;
+    double span = tuning.span;
+    for (int k = 0; k < (loose ? 3 : 2) && modes->stiff; k++) {
+        evaluate_grid(f, tuning.sides[k], span, modes);
+        if (f->shape.residuals) span = fmax(span, 2 * stair_pilot_radius(cutoff, modes));
+        if (span > modes->span) continue;
+        modes->stiff = pilot_is_stiff(tuning.sides[k], modes, f->shape.mirrored,
+                                      k == 0 || loose ? tuning.stiff : tuning.stiff_fine);
+    }
 }
 
 /* More dimensions: quasi-random points of the widened prior. */
@@ -224,14 +247,9 @@ static bool follow_pilot(stair_integrand *f, stair_modes *modes)
 void stair_pilot_look(stair_integrand *f, double cutoff, stair_modes *modes)
 {
     modes->stiff = true;
-    if (stair_pilot_is_grid(f)) {
-        int levels = cutoff < tuning.loose ? 3 : 2;
-        for (int k = 0; k < levels && modes->stiff; k++) {
-            evaluate_grid(f, tuning.sides[k], modes);
-            modes->stiff = pilot_is_stiff(tuning.sides[k], modes, f->shape.mirrored,
-                                          k == 0 || cutoff < tuning.loose ? tuning.stiff : tuning.stiff_fine);
-        }
-    } else if (f->dim == f->shape.free_rows * f->shape.tokens && f->dim > 1 && f->dim <= 4)
+    if (stair_pilot_is_grid(f))
+        look_by_grids(f, cutoff, modes);
+    else if (f->dim == f->shape.free_rows * f->shape.tokens && f->dim > 1 && f->dim <= 4)
         modes->stiff = !follow_pilot(f, modes);
     if (stair_pilot_is_grid(f) && !modes->stiff) weigh_pilot(f, modes);
 }
@@ -251,7 +269,7 @@ bool stair_pilot_moments(const stair_integrand *f, stair_modes *modes)
     mode->value = -1e300;
     for (int i = 0; i < modes->pilots; i++)
         if (modes->pilot_value[i] > mode->value) mode->value = modes->pilot_value[i];
-    double cell = stair_pilot_is_grid(f) ? tuning.span / (modes->side - 1) * stair_prior_scale(f, 0) : 0;
+    double cell = stair_pilot_is_grid(f) ? modes->span / (modes->side - 1) * stair_prior_scale(f, 0) : 0;
     for (int x = 0; x < dim; x++)
         for (int y = 0; y <= x; y++)
             covariance[x * dim + y] = covariance[y * dim + x] = covariance[x * dim + y] / mass -

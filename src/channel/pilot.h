@@ -10,6 +10,10 @@ bool stair_pilot_is_grid(const stair_integrand *f);
 /* Fills the pilot and modes->stiff. */
 void stair_pilot_look(stair_integrand *f, double cutoff, stair_modes *modes);
 
+/* Prior deviations beyond which nothing is within `cutoff` of the best pilot, where all of Z is coordinates:
+ * the exponent is at most that of the prior. */
+double stair_pilot_radius(double cutoff, const stair_modes *modes);
+
 /* Points of the widened prior, for any number of coordinates. */
 void stair_pilot_scatter(stair_integrand *f, stair_modes *modes);
 

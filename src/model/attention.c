@@ -368,5 +368,6 @@ const stair_model_ops stair_attention_ops = {
     .closed = &stair_attention_closed,
     .mixing = mixing,
     .even = true,
+    .smooth = true,
     .permute = stair_attention_permute,
 };

@@ -247,6 +247,7 @@ static const stair_model_ops ops = {
     .label_from_output = label_from_output,
     .label_is_output = true,
     .batch = &batch,
+    .smooth = true,
     .permute = permute,
     .marginal = &marginal,
 };

@@ -115,5 +115,6 @@ const stair_model_ops stair_limit_ops = {
     .angle_power = stair_attention_angle_power,
     .committee = committee,
     .even = true,
+    .smooth = true,
     .permute = stair_attention_permute,
 };

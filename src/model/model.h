@@ -157,6 +157,7 @@ typedef struct stair_model_ops {
     /* Symmetries, which the channel uses to make equivalent samples give the same bytes.  even: g(-Z) = g(Z).
      * permute: label of the tokens order[0], order[1] ..., or NULL when tokens are not exchangeable. */
     bool even;
+    bool smooth; /* g is analytic: lattices through noisy labels converge faster than any power */
     void (*permute)(const struct stair_model *model, const int *order, const double *label, double *out);
 } stair_model_ops;
 

@@ -119,6 +119,7 @@ static const stair_model_ops sequence_ops = {
     .fibre_open = stair_sequence_fibre_open,
     .fibre_map = stair_sequence_fibre_map,
     .even = true,
+    .smooth = true,
     .permute = permute,
 };
 

@@ -13,8 +13,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "model/formula.h"
 #include "model/keys.h"
-#include "model/model.h"
 #include "model/two_points.h"
 
 static const stair_model_key keys[] = {
@@ -24,11 +24,16 @@ static const stair_model_key keys[] = {
     {NULL, NULL, NULL},
 };
 
+static const stair_model_ops noisy_ops;
+
 static stair_status create(stair_context *context, stair_model *model, const char *const *values)
 {
     stair_model_info *info = &model->info;
-    (void)context;
     (void)values;
+    if (info->output_noisy) {
+        model->ops = &noisy_ops;
+        return stair_formula_create(context, model, "z1^2", 1);
+    }
     info->layers = info->indices = model->ranks[0] = 1;
     info->label_size = info->tokens;
     model->fibre_size = info->tokens + 1; /* roots, weight */
@@ -129,13 +134,12 @@ static void permute(const stair_model *model, const int *order, const double *la
     for (int m = 0; m < model->info.tokens; m++) out[m] = label[order[m]];
 }
 
+#define SQUARE                                                                                               \
+    .name = "square", .summary = "phase retrieval, y = z^2 for every token", .formula = "y_m = Z_m^2",       \
+    .example = "square:tokens=2", .keys = keys, .create = create, .even = true, .permute = permute
+
 const stair_model_ops stair_square_ops = {
-    .name = "square",
-    .summary = "phase retrieval, y = z^2 for every token",
-    .formula = "y_m = Z_m^2",
-    .example = "square:tokens=2",
-    .keys = keys,
-    .create = create,
+    SQUARE,
     .forward = forward,
     .label_from_output = label_from_output,
     .label_is_output = true,
@@ -143,6 +147,7 @@ const stair_model_ops stair_square_ops = {
     .fibre_open = fibre_open,
     .fibre_map = fibre_map,
     .closed = &closed,
-    .even = true,
-    .permute = permute,
 };
+
+/* With noise on y there is no fibre: the likelihood of each token, by its formula. */
+static const stair_model_ops noisy_ops = {SQUARE, STAIR_FORMULA_OPS};

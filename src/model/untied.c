@@ -64,5 +64,6 @@ static const stair_model_ops stair_untied_ops = {
     .closed = &stair_untied_closed,
     .ignorant = stair_untied_ignorant,
     .even = true,
+    .smooth = true,
     .permute = stair_attention_permute,
 };
