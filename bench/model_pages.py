@@ -25,7 +25,8 @@ PAGES = {
                "arXiv:2006.05228)."),
     "abs": ("abs", 0, "The same information as square, and the same thresholds."),
     "sign": ("sign", 0, "The perceptron: E[z|y] is not zero. At alpha = 2 the overlap is 0.728298 and the error "
-             "of generalisation 0.174534 (Gyorgyi 1990; Barbier et al., arXiv:1708.03395)."),
+             "of generalisation 0.174534, which solve the equations of Gyorgyi (1990) and of Barbier et al., "
+             "arXiv:1708.03395."),
     "linear": ("linear", 0, "E[z|y] = y: learned from the first sample on, perfectly with one equation a number."),
     "relu": ("relu", 0, "Half of the labels are 0 and tell the sign alone: perfect recovery at 2."),
     "door": ("door:width=0.6745", 0, "Even and discrete: a weak step, and no perfect recovery."),

@@ -9,6 +9,7 @@ A table stands between <!-- table NAME --> and <!-- end -->.  Rows of other tabl
 """
 import argparse
 import json
+import math
 import os
 import re
 import subprocess
@@ -39,6 +40,33 @@ def cost(spec, formula, most=0):
     """most: steps that are timed, 0 for the staircase."""
     return {"spec": spec, "formula": formula, "most": most}
 
+
+def published(command, quantity, value, source, take):
+    """take: number and error from the results of a command."""
+    return {"spec": "stair " + command, "published": (quantity, value, source), "take": take}
+
+
+def step_at(k):
+    return lambda found: (found[k]["alpha"], found[k]["error"])
+
+
+def information(found):
+    return found[0]["information"], found[0]["information_error"]
+
+
+def overlap(found):
+    return found[0]["Q"][0][0], found[0]["Q_error"][0][0]
+
+
+def bayes_decay(found):
+    """alpha times the error of the best classifier, arccos(sqrt q) / pi."""
+    alpha, (q, error) = found[0]["alpha"], overlap(found)
+    return alpha * math.acos(math.sqrt(q)) / math.pi, alpha * error / (2 * math.pi * math.sqrt(q * (1 - q)))
+
+
+MONDELLI = "Mondelli and Montanari, arXiv:1708.05932, abstract"
+MAILLARD = "Maillard et al., arXiv:2006.05228"
+TROIANI = "Troiani et al., arXiv:2405.15480, abstract"
 
 SHAPES = ["layers=1,tokens=1", "layers=1,tokens=3,rank=2", "layers=1,tokens=4,rank=2",
           "layers=1,noise=1e-4", "layers=2,noise=0.1", "layers=2,noise=1e-4", "layers=2,tokens=3,noise=0.1",
@@ -75,6 +103,24 @@ TABLES = {
     "zoo-amp": [amp("sign", 2, 1000), amp("relu", 1, 1000), amp("door:width=1", 2, 1000),
                 amp("abs", 0.9, 1000), amp("abs", 1.3, 1000), amp("product", 1, 500),
                 amp("committee:indices=2", 1.5, 1000)],
+    "zoo-published": [
+        published("threshold square --steps 1", "weak recovery", "1/2", MONDELLI, step_at(0)),
+        published("threshold square", "perfect recovery by message passing", "1.128", MAILLARD + ", a table",
+                  step_at(1)),
+        published("entropy square --phases", "perfect recovery by information", "1", MAILLARD + ", abstract",
+                  information),
+        published("threshold norm2 --steps 1", "weak recovery, complex signals", "1", MONDELLI, step_at(0)),
+        published("threshold norm2", "perfect recovery of these by message passing", "2.027",
+                  MAILLARD + ", a table", step_at(1)),
+        published("entropy norm2 --phases", "the same by information", "2", MAILLARD + ", abstract",
+                  information),
+        published("threshold parity:indices=3 --steps 1", "weak recovery", "never", TROIANI, step_at(0)),
+        published("threshold parity --steps 1", "weak recovery", "2.4674011", "closed form: pi^2/4", step_at(0)),
+        published("evolve sign --alpha 100 --from uninformed",
+                  "alpha times the error of the best classifier, large alpha", "0.44",
+                  "Opper and Haussler, Phys. Rev. Lett. 66 (1991) 2677", bayes_decay),
+        published("evolve linear:noise=1 --alpha 2 --from uninformed", "overlap", "0.5857864",
+                  "closed form: 2 - sqrt 2", overlap)],
     "zoo-exponents": [exponents(s) for s in
                       ("square", "relu", "door:width=1", "norm2", "product", "parity:indices=3", "committee",
                        "soft-committee", "staircase", "expr:z1^3-3*z1", "expr:z1+z1*z2+z1*z2*z3")],
@@ -122,6 +168,15 @@ def amp_row(stair, entry):
     size = len(found["Q"])
     means = ", ".join(f"{found['Q'][i][i]:.3f} ({found['theory']['Q'][i][i]:.3f})" for i in range(size))
     text = f"| `{entry['spec']}` | {' '.join(entry['amp'][:4])} | {means} | {far:.1f} |"
+    print(text, flush=True)
+    return text
+
+
+def published_row(stair, entry):
+    command = [stair, *entry["spec"].split()[1:], "--precision", "1e-3", "--json", "--quiet"]
+    found = json.loads(subprocess.run(command, capture_output=True, text=True).stdout)["results"]
+    quantity, value, source = entry["published"]
+    text = f"| `{entry['spec']}` | {quantity} | {value} | {source} | {number(*entry['take'](found))} |"
     print(text, flush=True)
     return text
 
@@ -200,6 +255,7 @@ HEADS = {"zoo-hard": ["| model | hard from ... to ... (step that ends it) |", "|
                       "| errors apart |", "|---|---|---|---|---|---|---|"],
          "zoo-amp": ["| model | run | diagonal of Q (state evolution) | largest z |", "|---|---|---|---|"],
          "amp": ["| model | run | diagonal of Q (state evolution) | largest z |", "|---|---|---|---|"],
+         "zoo-published": ["| command | quantity | published | source | here |", "|---|---|---|---|---|"],
          "zoo-exponents": ["| model | information exponent (term), leap | generative exponent (term), leap |",
                            "|---|---|---|"]}
 STEPS_HEAD = ["| model | precision | steps (what is learned) |", "|---|---|---|"]
@@ -210,6 +266,8 @@ def row(stair, entry):
         return hard_row(stair, entry)
     if "formula" in entry:
         return cost_row(stair, entry)
+    if "published" in entry:
+        return published_row(stair, entry)
     if "exponents" in entry:
         return exponents_row(stair, entry)
     if "amp" in entry:
