@@ -3,9 +3,10 @@
 
     figures.py FOLDER FOLDER [--names a,b] [--most 4]
 
-Figures are compared by their CSV: rows with the same series and the same point (alpha, skip, epoch, ...).  A number
-that has an error in both may differ by `--most` combined errors; what one seed gives without an error (a single run)
-has to be the same.  Prints, for each figure, how many numbers were compared and the largest difference in errors;
+Figures are compared by their CSV: rows with the same series and the same point (alpha, skip, epoch, ...).  A curve
+whose points hang on steps, which have errors, is read off between two points of the other, and what that may be wrong
+by is added to the errors.  A number that has an error in both may differ by `--most` combined errors; what one seed
+gives without an error (a single run) has to be the same.  Prints, for each figure, how many numbers were compared and the largest difference in errors;
 exit 1 where one is too large, or nothing could be compared."""
 import argparse
 import csv
@@ -14,8 +15,9 @@ import os
 import sys
 
 POINTS = {"alpha", "dim", "skip", "tokens", "layers", "iteration", "epoch", "q", "v"}  # where a row is, and its first number
-APART = {"runs", "zero", "top", "bound", "shown", "weights"}  # no results, or of the overlaps, which are compared
+APART = {"runs", "zero", "top", "bound", "shown"}  # no results
 FLOOR = 1e-6  # of a number: errors below are rounding
+NEAR = 0.1  # part of the way from one point to the next: a curve is read off so far from a point of it, not further
 
 
 def read(path):
@@ -44,10 +46,51 @@ def distance(a, b, error_a, error_b):
     return abs(a - b) / max(error, FLOOR * max(abs(a), abs(b)))
 
 
+def curves(rows):
+    """Points and rows of each series of a table that has one number for a point, in order."""
+    found = {}
+    for key, row in rows.items():
+        if len(key) == 2 and key[1].startswith("alpha="):
+            found.setdefault(key[0], []).append((float(key[1][6:]), row))
+    return {series: sorted(points, key=lambda x: x[0]) for series, points in found.items()}
+
+
+def read_off(points, x):
+    """The row of a curve at x, by a line from the nearest point to the one on the other side of x; or None.  The
+    curvature at the nearest one, from its two neighbours, is what the line may be wrong by."""
+    k = min(range(len(points)), key=lambda i: abs(points[i][0] - x))
+    if not 0 < k < len(points) - 1:
+        return None
+    (x0, a), (x1, b), (x2, c) = points[k - 1:k + 2]
+    far, beyond = ((x2, c) if x > x1 else (x0, a))
+    t = (x - x1) / (far - x1)
+    if t > NEAR:
+        return None
+    row = dict(b)
+    for name in b:
+        if name + "_error" in b:
+            bend = (c[name] - b[name]) / (x2 - x1) - (b[name] - a[name]) / (x1 - x0)
+            row[name] = b[name] + t * (beyond[name] - b[name])
+            row[name + "_error"] = math.hypot(max(b[name + "_error"], t * beyond[name + "_error"]),
+                                              abs(bend * (x - x1)) / 2)
+    return row
+
+
+def pairs(old, new):
+    """Rows of both that are of one point."""
+    there = curves(new)
+    for key, row in old.items():
+        if key in new:
+            yield key, row, new[key]
+        elif len(key) == 2 and key[1].startswith("alpha=") and key[0] in there:
+            other = read_off(there[key[0]], float(key[1][6:]))
+            if other:
+                yield key, row, other
+
+
 def distances(old, new):
     """Of every number that both have: its name, how far apart."""
-    for key in old[0].keys() & new[0].keys():
-        a, b = old[0][key], new[0][key]
+    for key, a, b in pairs(old[0], new[0]):
         for name in a.keys() & b.keys():
             if name in POINTS | APART or name.endswith("_error"):
                 continue

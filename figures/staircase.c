@@ -20,7 +20,7 @@ static void columns(const figure_job *job, char *names, size_t size)
         figure_overlap_name(p, k, true, error);
         used += (size_t)snprintf(names + used, size - used, " %s %s", name, error);
     }
-    snprintf(names + used, size - used, " bayes bayes_error plugin plugin_error weights");
+    snprintf(names + used, size - used, " bayes bayes_error plugin plugin_error weights weights_error");
 }
 
 static int parts(const figure_job *job)
@@ -50,7 +50,7 @@ static stair_status compute(figure_job *job, int part)
         }
         row[n++] = e->bayes, row[n++] = e->bayes_error;
         row[n++] = e->plugin, row[n++] = e->plugin_error;
-        row[n++] = e->weights;
+        row[n++] = e->weights, row[n++] = e->weights_error;
         status = figure_table_add(job->context, job->table, "", row);
     }
     stair_staircase_curve_destroy(&curve);

@@ -171,24 +171,34 @@ grep -q '^0.5 0.43210987 ' part/fig1-left.tex || fail 'published points are draw
 pass 'published points are drawn, and not among the numbers'
 
 # ---- quick and full agree ----------------------------------------------------------------------------------------
+# Cheap ones; `./test --long` compares all figures.
 COMPARE="$PYTHON $ROOT/bench/figures.py"
-"$STAIR" figure staircase attention:layers=1 --precision 0.1 --quick --out quick --quiet >/dev/null && "$STAIR" figure staircase attention:layers=1 --precision 0.1 --out fine --quiet >/dev/null || fail 'quick and full'
-"$STAIR" figure fig3-right --quick --out quick --quiet >/dev/null && "$STAIR" figure fig3-right --out fine --quiet >/dev/null || fail 'quick and full'
-"$STAIR" figure fig2-top $MODEL --quick --out quick --quiet >/dev/null && "$STAIR" figure fig2-top $MODEL --out fine --quiet >/dev/null || fail 'quick and full'
-expect 'quick figures agree with full ones' 0 'ok: staircase: [0-9]{2}' $COMPARE quick fine
+both() { # FIGURE MODEL PRECISION-OF-QUICK PRECISION-OF-FULL
+    "$STAIR" figure $1 ${2-} ${3:+--precision $3} --quick --out quick --quiet >/dev/null &&
+        "$STAIR" figure $1 ${2-} ${4:+--precision $4} --out fine --quiet >/dev/null || fail "$1: quick and full"
+}
+both staircase attention:layers=1 0.1 0.02
+both fig2-top $MODEL
+both fig3-right
+expect 'quick figures agree with full ones' 0 'ok: staircase: 110 ' $COMPARE quick fine
 grep -q 'ok: fig3-right: [0-9][0-9][0-9]' stdout && grep -q 'ok: fig2-top: [0-9][0-9]' stdout || fail 'all compared' "$(cat stdout)"
-awk -F, 'BEGIN{OFS=","} /^[0-9]/ && $2>0.3 && !n {$2+=0.1; n=1} {print}' quick/staircase.csv >t && mv t quick/staircase.csv
-expect 'a figure that is wrong does not' 1 'FAILED: staircase' $COMPARE quick fine --names staircase
-if [ -n "${STAIR_LONG-}" ]; then
-    for name in fig1-right free-entropy fig2-bottom thresholds fig5 finite-size sgd-bayes; do
-        "$STAIR" figure $name --quick --out long_q --quiet >/dev/null; "$STAIR" figure $name --out long_f --quiet >/dev/null
-        expect "$name: quick agrees with full" 0 "ok: $name" $COMPARE long_q long_f --names $name
-    done
-    expect 'all figures, those that are there kept' 0 'phase-diagram ' "$STAIR" figure all --quick --out long_q --resume
-    cmp -s <(grep -v '^# stair' long_q/fig1-right.csv) <(grep -v '^# stair' long_q/phase-diagram.csv) || fail 'the phase diagram has the numbers of fig1-right'
-    for name in staircase fig1-left fig3-left; do
-        "$STAIR" figure $name --out long_f --quiet >/dev/null
-        expect "$name: quick agrees with full" 0 "ok: $name" $COMPARE long_q long_f --names $name
-    done
-fi
+for name in Q11 bayes weights; do
+    mkdir "wrong_$name"
+    awk -F, -v name=$name 'BEGIN{OFS=","} /^alpha/ {for (k=1; k<=NF; k++) if ($k==name) at=k}
+        /^[0-9]/ && $1>0.2 && !n {$at+=0.1; n=1} {print}' quick/staircase.csv >wrong_$name/staircase.csv
+    expect "a figure whose $name is wrong does not" 1 "errors apart: .*/alpha=0.2[0-9]* $name" $COMPARE wrong_$name fine --names staircase
+done
+$PYTHON - <<'PY'
+import os
+for folder, shift, wrong in ("line", 0, 0), ("near", 0.003, 0), ("off", 0.003, 0.01), ("far", 0.03, 0.01):
+    os.mkdir(folder)
+    with open(folder + "/curve.csv", "w") as out:
+        print("alpha,f,f_error", file=out)
+        for k in range(11):
+            x = 0.1 * k + shift
+            print(f"{x:.9g},{x * x + wrong:.9g},1e-6", file=out)
+PY
+expect 'a curve is read off between its points' 0 'ok: curve: 9 numbers, at most (0.9[0-9]|1.0[0-9]) ' $COMPARE near line
+expect 'a curve that is off is seen' 1 'FAILED: curve: 9 numbers' $COMPARE off line
+expect 'far from a point nothing is read off' 1 'FAILED: curve: 0 numbers' $COMPARE far line
 finish
