@@ -473,12 +473,14 @@ static bool is_random(const stair_structure *structure)
     return true;
 }
 
+/* Twice the samples at least once: an error that is missed by little is missed. */
 static bool sharpen(stair_average_effort *effort, double bias, double error, double wanted)
 {
     double excess = stair_average_excess(bias, error, wanted);
     bool sharper = stair_average_more_nodes(effort, bias, wanted);
     sharper |= stair_average_safe_replicates(effort, &excess);
-    for (double left = fmin(tuning.points_at_once, pow(excess, 1 / tuning.rate)); left > M_SQRT2; left /= 2) {
+    for (double left = fmin(tuning.points_at_once, pow(excess, 1 / tuning.rate));
+         left > (sharper ? M_SQRT2 : 1); left /= 2) {
         effort->points *= 2;
         sharper = true;
     }

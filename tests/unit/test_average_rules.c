@@ -307,10 +307,26 @@ static void halves_make_the_whole(void **state)
     }
 }
 
+/* An error above what was wanted, by however little, calls for more samples; no more than are needed. */
+static void a_near_miss_is_a_miss(void **state)
+{
+    static const struct {
+        double error;
+        size_t points;
+    } want[] = {{0.99e-3, 1024}, {1.01e-3, 2048}, {1.06e-3, 2048}, {1.3e-3, 2048}, {2e-3, 4096}};
+    (void)state;
+    for (size_t k = 0; k < sizeof want / sizeof *want; k++) {
+        stair_average_effort effort = {.points = 1024, .nodes = 1024, .replicates = 16};
+        bool sharper = want[k].error > 1e-3 && stair_average_samples.sharpen(&effort, 0, want[k].error, 1e-3);
+        assert_int_equal(effort.points, want[k].points);
+        assert_int_equal(sharper, want[k].points > 1024);
+    }
+}
+
 int main(int argc, char **argv)
 {
     enum { SLOPES = sizeof slopes / sizeof *slopes, OPERATORS = sizeof operators / sizeof *operators };
-    struct CMUnitTest tests[SLOPES + OPERATORS + 4] = {{0}};
+    struct CMUnitTest tests[SLOPES + OPERATORS + 5] = {{0}};
     for (int k = 0; k < SLOPES; k++)
         tests[k] = (struct CMUnitTest){
             .name = slopes[k].name, .test_func = slope_of_log_z_is_half_of_f, .initial_state = &slopes[k]};
@@ -321,6 +337,7 @@ int main(int argc, char **argv)
     tests[SLOPES + OPERATORS + 1] = (struct CMUnitTest)cmocka_unit_test(constant_labels_tell_nothing);
     tests[SLOPES + OPERATORS + 2] = (struct CMUnitTest)cmocka_unit_test(nodes_are_kept_once);
     tests[SLOPES + OPERATORS + 3] = (struct CMUnitTest)cmocka_unit_test(halves_make_the_whole);
+    tests[SLOPES + OPERATORS + 4] = (struct CMUnitTest)cmocka_unit_test(a_near_miss_is_a_miss);
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, open_context, close_context);
 }
