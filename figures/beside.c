@@ -106,8 +106,8 @@ static stair_status draw(figure_job *job, figure_plot *plot)
     static const struct {
         const char *name, *error, *title;
         int colour;
-    } shown[] = {{"Q22", "Q22_error", "layer 2", FIGURE_VERMILLION},
-                 {"Q11", "Q11_error", "layer 1", FIGURE_BLUE},
+    } shown[] = {{"Q11", "Q11_error", "layer 1", FIGURE_BLUE},
+                 {"Q22", "Q22_error", "layer 2", FIGURE_VERMILLION},
                  {"plugin", "plugin_error", "plug-in error", FIGURE_BLACK}};
     for (int k = 0; k < 3; k++)
         figure_plot_curve(plot, FIGURE_LINE, shown[k].colour, "bayes", "alpha", shown[k].name, "",

@@ -135,7 +135,7 @@ static void write_curve(const figure_plot *p, const figure_measure *m, int k, FI
 }
 
 /* Letters of a LaTeX label as it is read, a command being one; and of them those that are narrow, less one
- * for each capital. */
+ * for each capital and two for each sign with room around it. */
 static int count_letters(const char *tex, int *narrow)
 {
     int letters = 0;
@@ -145,7 +145,7 @@ static int count_letters(const char *tex, int *narrow)
             while (isalpha((unsigned char)tex[1])) tex++;
         if (strchr("${}_^", *tex)) continue;
         letters++;
-        *narrow += isupper((unsigned char)*tex) ? -1 : 1;
+        *narrow += strchr("+=", *tex) ? -2 : isupper((unsigned char)*tex) ? -1 : 1;
     }
     return letters;
 }

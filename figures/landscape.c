@@ -76,7 +76,7 @@ static stair_status draw(figure_job *job, figure_plot *plot)
     plot->y[0] = -0.1, plot->y[1] = 0.3;
     if (isfinite(amp) && bayes > amp) {
         figure_plot_range(plot, 1 - amp, plot->x[1], FIGURE_VERMILLION);
-        figure_plot_label(plot, sqrt((1 - amp) * plot->x[1]), 0.06, false, "hard phase");
+        figure_plot_label(plot, sqrt((1 - amp) * plot->x[1]), 0.06, false, "hard phase of $\\alpha = 1.1$");
         plot->label[plot->labels - 1].centre = true;
     }
     for (int k = 0; k < 3; k++) {

@@ -262,7 +262,7 @@ static stair_status draw(figure_job *job, figure_plot *plot)
     snprintf(plot->y_label, FIGURE_TEXT, "overlap, prediction error");
     plot->x[0] = 0, plot->x[1] = most;
     plot->y[0] = 0, plot->y[1] = 1.02;
-    figure_draw_steps(job, plot, most, p > 2 ? 0.78 : 0.66); /* clear of the curves */
+    figure_draw_steps(job, plot, most, p > 2 ? 0.77 : 0.66); /* clear of the curves */
     STAIR_TRY(draw_published(job, plot));
     for (int k = 1; k <= p; k++) {
         char name[FIGURE_NAME], error[FIGURE_NAME], title[FIGURE_TEXT];

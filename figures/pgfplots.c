@@ -134,9 +134,10 @@ static void write_style(const figure_curve *c, FILE *file)
 static void write_curve(const figure_plot *p, int k, FILE *file)
 {
     const figure_curve *c = &p->curve[k];
+    bool titled = *c->title && p->key_columns;
     fputs("\\addplot[", file);
     write_style(c, file);
-    if (!*c->title) fputs(", forget plot", file);
+    if (!titled) fputs(", forget plot", file);
     fputs("] ", file);
     if (c->style == FIGURE_BAND || c->style == FIGURE_AREA)
         write_area(p, k, file);
@@ -148,7 +149,7 @@ static void write_curve(const figure_plot *p, int k, FILE *file)
         figure_curve_write(p, k, file);
         fputs("};\n", file);
     }
-    if (*c->title) fprintf(file, "\\addlegendentry{%s}\n", c->title);
+    if (titled) fprintf(file, "\\addlegendentry{%s}\n", c->title);
 }
 
 void figure_pgfplots_write(const figure_plot *p, const figure_measure *m, const char *head, FILE *file)

@@ -60,7 +60,7 @@ static stair_status compute(figure_job *job, int part)
     stair_status status = stair_threshold(job->context, model, &how, 7, 8, steps, &count);
     stair_model_destroy(&model);
     double worst = 0;
-    for (int k = 0; k < count; k++) worst = fmax(worst, steps[k].error);
+    for (int k = 0; k < count; k++) worst = fmax(worst, steps[k].error / steps[k].alpha);
     STAIR_TRY(figure_reached(job, status, worst));
     fill_row(count, steps, row);
     return figure_table_add(job->context, job->table, "", row);
@@ -90,8 +90,8 @@ static void draw_lines(const figure_job *job, figure_plot *plot)
 {
     figure_plot_curve(plot, FIGURE_BAND, FIGURE_VERMILLION, NULL, "skip", "alpha2", "alpha2_error", "");
     figure_plot_curve(plot, FIGURE_BAND, FIGURE_BLUE, NULL, "skip", "alpha1", "alpha1_error", "");
-    figure_plot_curve(plot, FIGURE_LINE, FIGURE_VERMILLION, NULL, "skip", "alpha2", "", "layer 2");
     figure_plot_curve(plot, FIGURE_LINE, FIGURE_BLUE, NULL, "skip", "alpha1", "", "layer 1");
+    figure_plot_curve(plot, FIGURE_LINE, FIGURE_VERMILLION, NULL, "skip", "alpha2", "", "layer 2");
     if (!job->kind->prenoise)
         figure_plot_curve(plot, FIGURE_DASHED, FIGURE_BLACK, NULL, "skip", "perfect", "", "exact recovery");
 }

@@ -78,6 +78,7 @@ static stair_status draw(figure_job *job, figure_plot *plot)
     }
     figure_plot_curve(plot, FIGURE_LINE, FIGURE_BLACK, NULL, "alpha", "bayes", "", "Bayes error");
     figure_plot_curve(plot, FIGURE_DASHED, FIGURE_BLACK, NULL, "alpha", "plugin", "", "plug-in error");
+    plot->key_columns = p == 2 ? 2 : 3;
     return STAIR_OK;
 }
 

@@ -44,7 +44,7 @@ static stair_status compute(figure_job *job, int part)
     stair_status status = stair_threshold(job->context, model, &how, 1, 1, &step, &count);
     stair_model_destroy(&model);
     if (status == STAIR_COSTLY || (count == 0 && status == STAIR_NOT_CONVERGED)) return STAIR_OK;
-    STAIR_TRY(figure_reached(job, status, count ? step.error : 0));
+    STAIR_TRY(figure_reached(job, status, count ? step.error / step.alpha : 0));
     double row[] = {tokens, layers, count ? step.alpha : INFINITY, count ? step.error : 0,
                     1.0 / (tokens * (tokens + 1))};
     return figure_table_add(job->context, job->table, series[layers - 1], row);

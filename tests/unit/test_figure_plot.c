@@ -69,11 +69,17 @@ static void signs_and_key(void **state)
     figure_plot_curve(&plot, FIGURE_LINE, FIGURE_BLUE, NULL, "x", "y", "", "$\\alpha_{1}$"); /* two letters */
     expect(&plot, false, "maxrows 1 samplen 1.8 spacing 1.1 width 0.66 ");
     figure_plot plain = plot;
-    figure_plot_curve(&plain, FIGURE_LINE, FIGURE_BLUE, NULL, "x", "y", "", "$M(M+1)$"); /* two are wide */
-    expect(&plain, false, " width 0.66 ");
+    figure_plot_curve(&plain, FIGURE_LINE, FIGURE_BLUE, NULL, "x", "y", "", "$M(M+1)$"); /* three are wide */
+    expect(&plain, false, " width 1.32 ");
     for (int k = 0; k < 3; k++)
         figure_plot_curve(&plot, FIGURE_LINE, FIGURE_BLUE, NULL, "x", "y", "", "ten letter");
     expect(&plot, false, "maxcols 3 maxrows 2 samplen 1.8 spacing 1.1 width -1.1 ");
+    expect(&plot, true, "addlegendentry{ten letter}");
+    plot.key_columns = 0;
+    expect(&plot, false, "unset key\n");
+    char *text = written(&plot, true);
+    assert_null(strstr(text, "addlegendentry"));
+    free(text);
 }
 
 int main(void)
