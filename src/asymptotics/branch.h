@@ -12,6 +12,13 @@
 
 #include "asymptotics/operator.h"
 
+/* Which rule averaged last, or NULL, and how often another one did.  A map that changes on the way has no
+ * fixed point and no slopes: beyond `most` changes it is samples. */
+typedef struct {
+    const stair_average_rule *rule;
+    int changes, most;
+} stair_branch_served;
+
 typedef struct {
     stair_context *context;
     const stair_model *model;
@@ -22,11 +29,9 @@ typedef struct {
     double perfect;   /* eigenvalues of 1 - Q below this are recovery in full */
     double patience;  /* seconds of one core that a solve at given alpha, or a node of a curve, may take */
     int most_steps;
-    size_t calls;                     /* samples asked of the channel so far */
-    int evaluations;                  /* of this solve with the full rule, */
-    const stair_average_rule *served; /* and which rule did the last of them; */
-    bool off_grid; /* two did: samples from then on, for the map must not change on the way */
-    bool rising;   /* Q comes from below: what is unstable on the way is so at the end */
+    size_t calls;                        /* samples asked of the channel so far */
+    stair_branch_served coarsely, fully; /* of this solve, with the coarse rule and the full one */
+    bool rising; /* Q comes from below: what is unstable on the way is so at the end */
 
     int learned, kernel;       /* dimensions: together P */
     double axes[STAIR_SQUARE]; /* (P, learned), orthonormal columns */

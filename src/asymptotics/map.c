@@ -61,17 +61,24 @@ static double alpha_for_mean(const stair_branch *b, const double *f, double v)
     return exp(0.5 * (low + high));
 }
 
+/* What has served an effort of b; NULL: another one, which is asked once. */
+static stair_branch_served *served_by(stair_branch *b, const stair_average_effort *effort)
+{
+    return effort == &b->fine ? &b->fully : effort == &b->coarse ? &b->coarsely : NULL;
+}
+
 stair_status stair_map_average(stair_branch *b, const stair_average_effort *effort, stair_average *average)
 {
     double q[STAIR_SQUARE];
     stair_average_effort now = *effort;
-    bool full = effort == &b->fine;
-    if (full && b->off_grid) now.rule = &stair_average_samples;
+    stair_branch_served *served = served_by(b, effort);
     stair_branch_overlap(b, q);
+    if (served && served->changes > served->most && stair_average_samples.fits(b->structure, effort, q))
+        now.rule = &stair_average_samples;
     stair_status status = stair_average_evaluate(b->context, b->structure, &now, q, b->rest, average);
-    if (full) {
-        b->off_grid |= b->evaluations++ && b->served != average->rule;
-        b->served = average->rule;
+    if (served) {
+        served->changes += served->rule && served->rule != average->rule;
+        served->rule = average->rule;
     }
     b->calls += average->calls;
     return status;
@@ -126,13 +133,13 @@ static void choose_directions(const stair_branch *b, stair_newton *n)
     }
 }
 
-stair_status stair_newton_find(stair_branch *b, const stair_average_effort *effort, stair_average *average,
-                               stair_map_target target, stair_newton *n)
+/* matrix (count, count): 1 - J, and slopes of log alpha, by differences. */
+static stair_status differences(stair_branch *b, const stair_average_effort *effort, stair_average *average,
+                                stair_map_target target, stair_newton *n, double *matrix)
 {
     int cells = b->learned * b->learned;
     stair_map_value base, moved;
-    double y[STAIR_SQUARE], matrix[STAIR_SQUARE];
-    choose_directions(b, n);
+    double y[STAIR_SQUARE];
     memcpy(y, b->y, sizeof y);
     STAIR_TRY(stair_map_at(b, effort, average, target, &base));
     double step = average->random ? tuning.noisy_difference : tuning.difference;
@@ -147,6 +154,21 @@ stair_status stair_newton_find(stair_branch *b, const stair_average_effort *effo
                 slope += n->direction[i][c] * (moved.image[c] - base.image[c]) / step;
             matrix[i * n->count + k] = (i == k) - slope;
         }
+    }
+    return STAIR_OK;
+}
+
+stair_status stair_newton_find(stair_branch *b, const stair_average_effort *effort, stair_average *average,
+                               stair_map_target target, stair_newton *n)
+{
+    double matrix[STAIR_SQUARE];
+    stair_branch_served *served = served_by(b, effort);
+    int before = served ? served->changes : 0;
+    choose_directions(b, n);
+    STAIR_TRY(differences(b, effort, average, target, n, matrix));
+    if (served && served->changes > before) { /* of two rules */
+        served->most = 0;
+        STAIR_TRY(differences(b, effort, average, target, n, matrix));
     }
     for (int i = 0; i < n->count * n->count; i++) n->inverse[i] = i % (n->count + 1) == 0;
     if (!stair_matrix_solve(n->count, matrix, n->count, n->inverse, NULL))

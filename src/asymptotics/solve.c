@@ -24,6 +24,7 @@ static const struct {
     double coarse_tolerance; /* times the tolerance is enough on the way, */
     double loosest[2];       /* by mean also this, at a point of the walk and before the full rule: the
                                 coarse rule is wrong by more, and no smoother */
+    int coarse_changes;      /* of the coarse rule on the way: the first steps may go far */
     double linear;           /* times the tolerance: squares of a residual that Newton's step takes care of */
     double most_stale;       /* change of log Qhat, */
     double most_gain;        /* or largest response to a change of f, beyond which a Jacobian is taken anew */
@@ -41,6 +42,7 @@ static const struct {
             .lost = -16.0,
             .coarse_tolerance = 100.0,
             .loosest = {1e-3, 1e-4},
+            .coarse_changes = 1,
             .linear = 1.0,
             .most_stale = 0.3,
             .most_gain = 8.0,
@@ -421,8 +423,8 @@ static stair_status solve_with(stair_branch *b, stair_map_target target, bool fi
                                stair_branch_point *point)
 {
     stair_average average;
-    b->evaluations = 0;
-    b->off_grid = false;
+    b->coarsely = (stair_branch_served){.most = tuning.coarse_changes};
+    b->fully = (stair_branch_served){0};
     point->stop = STAIR_STOP_CONVERGED;
     if (target.by_mean && b->learned == 1)
         return look_up(b, target.value, fine ? &b->fine : &b->coarse, point);

@@ -10,6 +10,7 @@
 #include "core/context.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static stair_branch_point point_of(double alpha, double error, double lean)
@@ -354,6 +355,30 @@ static void fixed_points_of_two_signs(void **state)
     fixed_points(2);
 }
 
+/* Where a grid and samples meet, each would lead a coarse solve to where the other one serves: one of them
+ * has to stay, or it goes on forever. */
+static void a_solve_does_not_hop_between_rules(void **state)
+{
+    stair_model *model = model_of("attention:layers=3,prenoise=1e-3");
+    stair_branch *b = malloc(sizeof *b);
+    stair_branch_point *point = malloc(sizeof *point);
+    stair_asymptotics_options how = stair_asymptotics_defaults();
+    const double v = 0.19, q[9] = {1 - 1.5 * v, 0, 0, 0, 1 - 1.4 * v, 0, 0, 0, 1 - 0.03 * v};
+    (void)state;
+    how.precision = 0.02;
+    assert_true(b && point);
+    assert_int_equal(stair_branch_prepare(b, context, model, &how), STAIR_OK);
+    b->most_steps = 20;
+    stair_branch_place(b, q);
+    assert_int_equal(stair_branch_at_mean(b, v, false, point), STAIR_OK);
+    assert_int_equal(point->stop, STAIR_STOP_CONVERGED);
+    assert_ptr_equal(point->rule, &stair_average_samples);
+    assert_true(b->coarsely.changes > b->coarsely.most);
+    stair_model_destroy(&model);
+    free(point);
+    free(b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -369,6 +394,7 @@ int main(void)
         cmocka_unit_test(perfect_recovery_by_its_local_limit),
         cmocka_unit_test(information_of_signs),
         cmocka_unit_test(fixed_points_of_signs),
+        cmocka_unit_test(a_solve_does_not_hop_between_rules),
         cmocka_unit_test(fixed_points_of_two_signs),
     };
     return cmocka_run_group_tests(tests, open_context, close_context);
