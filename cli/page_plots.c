@@ -19,8 +19,9 @@ typedef struct {
     const char *title, *needs, *x, *y, *group, *front, *error, *style, *log;
 } plot_rule;
 
-#define BY_KEYS ""     /* x: the key of a grid, or the steps themselves */
-#define STEP    "step" /* made here: weak 1, weak 2, perfect */
+#define BY_KEYS ""       /* x: the key of a grid, or the steps themselves */
+#define STEP    "step"   /* made here: weak 1, weak 2, perfect */
+#define SERIES  "series" /* of figures: theory, run1, run2, mean */
 static const plot_rule rules[] = {
     {1, "Overlaps: Bayes-optimal, and message passing", "alpha bayes_Q11", "alpha", "bayes_Q@ amp_Q@", "",
      "alpha", NULL, "lines", ""},
@@ -81,6 +82,17 @@ static bool varies(const json_t *values)
     for (size_t i = 1; i < json_array_size(values); i++)
         if (!json_equal(json_array_get(values, 0), json_array_get(values, i))) return true;
     return false;
+}
+
+/* The same within a series, where the table has such. */
+static bool varies_within(const json_t *table, const json_t *values)
+{
+    const json_t *series = page_values(table, SERIES);
+    for (size_t i = 1; series && i < json_array_size(values); i++)
+        if (json_equal(json_array_get(series, i - 1), json_array_get(series, i)) &&
+            !json_equal(json_array_get(values, i - 1), json_array_get(values, i)))
+            return true;
+    return !series && varies(values);
 }
 
 static bool is_error(const char *name)
@@ -173,7 +185,8 @@ static json_t *draw(const json_t *table, const plot_rule *rule)
     json_t *y = json_array(), *group = json_array(), *plot = NULL;
     const char *x = rule->x, *style = rule->style;
     char key[NAME_MOST] = STEP;
-    bool good = y && group && add_matching(table, rule, y) && add_keys(table, rule->front, group);
+    bool good = y && group && add_matching(table, rule, y) && add_keys(table, rule->front, group) &&
+                (rule->front || add_groups(table, SERIES, group));
     if (good && !*x) {
         const char *first = json_string_value(json_array_get(group, 0));
         if (first) {
@@ -229,13 +242,13 @@ static bool name_steps(json_t *table)
 /* The first numbers against each other, where no rule fits. */
 static bool draw_any(const json_t *table, json_t *plots)
 {
-    const char *x = NULL, *text = NULL;
-    json_t *y = json_array();
-    bool good = y != NULL;
+    const char *x = NULL, *text = NULL, *style = page_values(table, SERIES) ? "lines" : "points";
+    json_t *y = json_array(), *group = json_array();
+    bool good = y && group && add_groups(table, SERIES, group);
     for (size_t c = 0; c < columns_of(table) && good; c++) {
         const char *name = name_of(table, c);
         const json_t *values = page_values(table, name);
-        if (is_error(name) || !varies(values)) continue;
+        if (is_error(name) || !varies_within(table, values)) continue;
         if (!is_numeric(values))
             text = text ? text : name;
         else if (!x)
@@ -248,10 +261,11 @@ static bool draw_any(const json_t *table, json_t *plots)
         x = text;
     }
     if (good && x && json_array_size(y))
-        good =
-            json_array_append_new(plots, json_pack("{s:s, s:s, s:O, s:[], s:s, s:s}", "title", "Columns", "x",
-                                                   x, "y", y, "group", "style", "points", "log", "")) == 0;
+        good = json_array_append_new(plots,
+                                     json_pack("{s:s, s:s, s:O, s:O, s:s, s:s}", "title", "Columns", "x", x,
+                                               "y", y, "group", group, "style", style, "log", "")) == 0;
     json_decref(y);
+    json_decref(group);
     return good;
 }
 

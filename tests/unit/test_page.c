@@ -132,6 +132,36 @@ static void plots_follow_columns(void **state)
     json_decref(file);
 }
 
+/* Runs of a figure are lines of their own, against what differs along a line. */
+static void series_are_lines(void **state)
+{
+    static const char *const texts[] = {
+        "{\"results\": [{\"series\": \"run1\", \"epoch\": 0, \"cosine1\": 0.1},"
+        "{\"series\": \"run1\", \"epoch\": 1, \"cosine1\": 0.2}, {\"series\": \"mean\", \"epoch\": 0, "
+        "\"cosine1\": 0.1},"
+        "{\"series\": \"mean\", \"epoch\": 1, \"cosine1\": 0.2}]}",
+        "{\"results\": [{\"series\": \"below\", \"alpha\": 0.9, \"q\": 0, \"S\": 0},"
+        "{\"series\": \"below\", \"alpha\": 0.9, \"q\": 1, \"S\": 0.1}, {\"series\": \"hard\", \"alpha\": "
+        "1.1, \"q\": 0, \"S\": 0},"
+        "{\"series\": \"hard\", \"alpha\": 1.1, \"q\": 1, \"S\": 0.2}]}"};
+    static const char *const expected[][2] = {{"epoch", "cosine1"}, {"q", "S"}};
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        json_t *file = read_text(texts[k]);
+        const json_t *plots = json_object_get(table_of(file), "plots"), *plot = json_array_get(plots, 0),
+                     *y = json_object_get(plot, "y"), *group = json_object_get(plot, "group");
+        assert_int_equal(json_array_size(plots), 1);
+        assert_string_equal(json_string_value(json_object_get(plot, "x")), expected[k][0]);
+        assert_int_equal(json_array_size(y), 1);
+        assert_string_equal(json_string_value(json_object_get(json_array_get(y, 0), "column")),
+                            expected[k][1]);
+        assert_int_equal(json_array_size(group), 1);
+        assert_string_equal(json_string_value(json_array_get(group, 0)), "series");
+        assert_string_equal(json_string_value(json_object_get(plot, "style")), "lines");
+        json_decref(file);
+    }
+}
+
 static void pages_have_limits(void **state)
 {
     (void)state;
@@ -204,13 +234,10 @@ static void points_are_in_their_places(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(text_stays_text),
-        cmocka_unit_test(matrices_have_names_of_csv),
-        cmocka_unit_test(lines_can_be_pasted),
-        cmocka_unit_test(plots_follow_columns),
-        cmocka_unit_test(pages_have_limits),
-        cmocka_unit_test(plain_pages_have_rows),
-        cmocka_unit_test(points_are_in_their_places),
+        cmocka_unit_test(text_stays_text),       cmocka_unit_test(matrices_have_names_of_csv),
+        cmocka_unit_test(lines_can_be_pasted),   cmocka_unit_test(plots_follow_columns),
+        cmocka_unit_test(series_are_lines),      cmocka_unit_test(pages_have_limits),
+        cmocka_unit_test(plain_pages_have_rows), cmocka_unit_test(points_are_in_their_places),
     };
     if (!mkdtemp(folder) || stair_context_create(&context) != STAIR_OK) return 1;
     snprintf(path, sizeof path, "%s/r.json", folder);
