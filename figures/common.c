@@ -40,10 +40,10 @@ stair_status figure_mark_steps(figure_job *job, int count, const stair_step *ste
     return STAIR_OK;
 }
 
-/* Decimals of a step that its error allows, up to three. */
+/* Decimals of a step: the last one is wrong by less than one, up to three. */
 static int decimals(double error)
 {
-    return error > 0 ? (int)fmin(3, fmax(1, floor(-log10(2 * error)))) : 3;
+    return error > 0 ? (int)fmin(3, fmax(1, floor(-log10(error)))) : 3;
 }
 
 /* Nothing learned is grey; from a weak step on the colour of what it learns; white from perfect recovery. */

@@ -396,6 +396,29 @@ static void steps_are_shaded(void **state)
     figure_table_destroy(&job.table);
 }
 
+/* The last digit is wrong by less than one. */
+static void steps_have_the_digits_they_deserve(void **state)
+{
+    static const struct {
+        double error;
+        const char *label;
+    } cases[] = {{0, "$\\alpha_{1} = 1.166$"},
+                 {9e-4, "$\\alpha_{1} = 1.166$"},
+                 {7e-3, "$\\alpha_{1} = 1.17$"},
+                 {0.02, "$\\alpha_{1} = 1.2$"}};
+    (void)state;
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        figure_request request = {.context = context};
+        figure_job job = {.request = &request, .context = context, .table = table_of("x", 0)};
+        figure_plot *plot = calloc(1, sizeof *plot);
+        figure_table_mark(context, job.table, "weak", 1.1663, cases[k].error, "2");
+        figure_draw_steps(&job, plot, 3, 0.9);
+        assert_string_equal(plot->label[0].text, cases[k].label);
+        free(plot);
+        figure_table_destroy(&job.table);
+    }
+}
+
 /* Whatever a figure draws is a column of its own table, in a frame that is one, and it has parts to compute.
  */
 static void figures_draw_what_they_have(void **state)
@@ -563,12 +586,19 @@ static int close_folder(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_come_back), cmocka_unit_test(damaged_numbers_are_refused),
-        cmocka_unit_test(labels_of_gnuplot), cmocka_unit_test(curves_leave_out_what_is_no_number),
-        cmocka_unit_test(room_of_a_plot),    cmocka_unit_test(scripts_say_what_the_plot_does),
-        cmocka_unit_test(text_in_pictures),  cmocka_unit_test(means_over_runs),
-        cmocka_unit_test(steps_are_shaded),  cmocka_unit_test(figures_draw_what_they_have),
-        cmocka_unit_test(work_folders_go),   cmocka_unit_test(figures_show_what_they_did),
+        cmocka_unit_test(numbers_come_back),
+        cmocka_unit_test(damaged_numbers_are_refused),
+        cmocka_unit_test(labels_of_gnuplot),
+        cmocka_unit_test(curves_leave_out_what_is_no_number),
+        cmocka_unit_test(room_of_a_plot),
+        cmocka_unit_test(scripts_say_what_the_plot_does),
+        cmocka_unit_test(text_in_pictures),
+        cmocka_unit_test(means_over_runs),
+        cmocka_unit_test(steps_are_shaded),
+        cmocka_unit_test(steps_have_the_digits_they_deserve),
+        cmocka_unit_test(figures_draw_what_they_have),
+        cmocka_unit_test(work_folders_go),
+        cmocka_unit_test(figures_show_what_they_did),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, open_folder, close_folder);
