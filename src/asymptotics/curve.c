@@ -389,22 +389,31 @@ static double planned_place(const curve_branch *c, const node_plan *plan, int i)
                                   : at / (plan->inside + plan->first - (plan->last ? 1 : 0)));
 }
 
+/* The error of alpha at x with which the largest error of an overlap, there, would be what is wanted. */
+static double wanted_at(const curve_branch *c, double x, double worst, double precision)
+{
+    return tuning.node_share * alpha_error_at(c, x) * precision / worst;
+}
+
 /* Solves the nodes one by one and fits; more of them where the fit is worst, until it is good enough. */
 static stair_status solve_nodes(curve_job *job, int k, const node_plan *plan, int count, bool *good)
 {
     curve_branch *c = &job->curve->branches[k];
     const stair_asymptotics_options *o = job->options;
-    double x = 0;
+    double x = 0, wanted = plan->wanted;
     *good = false;
     for (int i = 0; i < plan->inside + tuning.more_nodes; i++) {
         uint64_t seed = o->seed + 7919 * (uint64_t)(16 * k + i + 1);
         if (i < plan->inside)
             x = planned_place(c, plan, i);
-        else if (!*good || o->points ||
-                 worst_error(c, job->curve->p, plan->nearest, job->most_alpha, &x) <= o->precision)
-            break;
+        else {
+            if (!*good || o->points) break;
+            double worst = worst_error(c, job->curve->p, plan->nearest, job->most_alpha, &x);
+            if (worst <= o->precision) break;
+            wanted = fmin(plan->wanted, wanted_at(c, x, worst, o->precision));
+        }
         x = fmin(x, plan->furthest);
-        STAIR_TRY(solve_node(&job->marks[k].branch, c, mean_at(c, x), plan->wanted, seed, job->point,
+        STAIR_TRY(solve_node(&job->marks[k].branch, c, mean_at(c, x), wanted, seed, job->point,
                              &job->node[count++]));
         if (i >= plan->inside - 1) *good = fit_branch(c, count, job->node);
     }
