@@ -90,6 +90,6 @@ plotted 'gnuplot: missing entries are left out' e.csv alpha Q22 5
 plotted 'gnuplot: a staircase, what is not a number left out' s.csv alpha eigenvalue 2
 "$STAIR" figure staircase-curve door --precision 0.1 --quiet --out fig >/dev/null || fail 'figure'
 plotted 'gnuplot: the CSV of a figure' fig/staircase.csv alpha Q11_error $(($(grep -vc '^#' fig/staircase.csv) - 1))
-grep -vm1 '^#' fig/staircase.csv | grep -q '^alpha,Q11,Q11_error,bayes,bayes_error,plugin,plugin_error,weights$' || fail 'names of a figure are those of evolve'
+grep -vm1 '^#' fig/staircase.csv | grep -q '^alpha,Q11,Q11_error,bayes,bayes_error,plugin,plugin_error,weights,weights_error$' || fail 'names of a figure are those of evolve'
 pass 'names of a figure are those of evolve'
 finish

@@ -25,12 +25,14 @@ assert head[2] == "# parts 1 rows %d" % len(rows) and len(rows) == 27, head
 marks = [x.split(",") for x in head if x.startswith("# mark,")]
 assert [m[1] for m in marks] == ["weak", "perfect"] and [m[4] for m in marks] == ["1", "1"], marks
 assert abs(float(marks[0][2]) - 1 / 6) < 1e-6 and abs(float(marks[1][2]) - 0.5) < 1e-6, marks
-assert names == "alpha Q11 Q11_error bayes bayes_error plugin plugin_error weights".split(), names
+assert names == "alpha Q11 Q11_error bayes bayes_error plugin plugin_error weights weights_error".split(), names
 alpha = [r[0] for r in rows]
 assert alpha == sorted(alpha) and alpha[0] == 0 and alpha[-1] > 0.5, alpha
 for r in rows:
     assert (r[1] == 0 if r[0] < 0.1666 else r[1] == 1 if r[0] > 0.5001 else 0 <= r[1] <= 1), r
     assert r[3] <= r[5] + 1e-9 and abs(r[7] - (1 - r[1] ** 2)) < 1e-9, r
+    q, low, high = r[1], max(0, r[1] - r[2]), min(1, r[1] + r[2])
+    assert abs(r[8] - max(high ** 2 - q ** 2, q ** 2 - low ** 2)) <= 0.02 * r[8], r
 assert rows[0][1:] == rows[1][1:] and abs(rows[0][3] - 0.14897) < 0.002 and abs(rows[0][5] - 0.23447) < 0.002, rows[0]
 PY
 pass 'numbers of the figure'
