@@ -58,6 +58,7 @@ class Running(Case):
         draw, alphas, one = np.random.default_rng(1), np.linspace(0.1, 1.5, 300), {"threads": 1}
         x = draw.standard_normal((6000, 2, 300)).astype(np.float32)
         y = stair.Model(TWO)(draw.standard_normal((6000, 2, 2)))
+        wide = draw.standard_normal((1000, 2, 3000)).astype(np.float32)  # too few samples to end soon
         fit = stair.amp(TWO, x[:50], y[:50], max_iterations=1)
         jobs = {
             "threshold": lambda: stair.threshold("attention:layers=3", precision=1e-4, **one),
@@ -68,7 +69,7 @@ class Running(Case):
             "exponents": lambda: stair.exponents("attention:layers=4", degree=6, **one),
             "channel": lambda: stair.channel(TWO, points=10**6, **one),
             "amp": lambda: stair.amp(TWO, dim=3000, alpha=1.5, max_iterations=1000, **one),
-            "amp on data": lambda: stair.amp(TWO, x, y, max_iterations=1000, tolerance=1e-12, **one),
+            "amp on data": lambda: stair.amp(TWO, wide, y[:1000], max_iterations=1000, tolerance=1e-12, **one),
             "predict": lambda: fit.predict(np.concatenate([x] * 10), **one),
             "sgd": lambda: stair.sgd(TWO, epochs=10**6, **one),
             "train": lambda: stair.train(QUESTIONS, VOCAB, epochs=3000, **one),

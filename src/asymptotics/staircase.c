@@ -9,6 +9,7 @@
  * stable (perfect.c) unless alpha(v) was larger before. */
 #include "asymptotics/branch.h"
 #include "asymptotics/crossing.h"
+#include "asymptotics/effort.h"
 #include "asymptotics/fold.h"
 #include "asymptotics/perfect.h"
 #include "asymptotics/staircase.h"
@@ -43,7 +44,8 @@ static const struct {
     double margin;      /* to this part of what is wanted, */
     double finest;      /* and no finer */
     int checks;         /* points of the last branch that the full rule may be asked about, */
-    int attempts;       /* and times, to find the largest alpha of a fold */
+    double check;       /* and by samples no finer than this: to 1e-4 they take a hundred times as long */
+    int attempts;       /* times, to find the largest alpha of a fold */
     double apart;       /* in log v, of the three points that show it, */
     double inside;      /* within which it has to be */
     double top_error;   /* relative error of what a parabola through them says */
@@ -69,6 +71,7 @@ static const struct {
             .margin = 0.7,
             .finest = 2.0,
             .checks = 8,
+            .check = 1e-3,
             .attempts = 4,
             .apart = 0.3,
             .inside = 0.7,
@@ -472,18 +475,23 @@ static stair_status fold_before(staircase *s, const stair_perfect *limit, stair_
 }
 
 /* No fold was seen: points that may hide one are solved with more samples, the worst first.  With one
- * direction the full rule costs no more. */
+ * direction the full rule costs no more; with several the error of the step may stay above the precision. */
 static stair_status check_last_branch(staircase *s, const stair_perfect *limit, stair_step *step)
 {
     double doubt;
     int worst;
     stair_walk_point here;
     *s->other = *s->b;
+    if (s->b->learned > 1) {
+        stair_asymptotics_options modest = *s->options;
+        modest.precision = fmax(modest.precision, tuning.check);
+        s->other->fine = stair_effort_fine(&modest);
+        s->other->fine.rule = s->b->coarse.rule;
+    }
     for (int k = 0;; k++) {
         doubt = stair_fold_doubt(s->last, limit->alpha, &worst);
         if (k == tuning.checks || worst < 0 || doubt <= s->options->precision) break;
         if (s->last->point[worst].known_noise > 0) break;
-        if (s->b->learned > 1) s->other->fine.rule = s->b->coarse.rule;
         stair_status status = solve_at(s->other, s->other_point, s->last->point[worst].v, true, &here);
         if (status == STAIR_COSTLY || status == STAIR_NOT_CONVERGED) break;
         STAIR_TRY(status);
