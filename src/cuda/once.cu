@@ -72,12 +72,16 @@ static __device__ __forceinline__ unsigned shared_address(const void *p)
 
 static __device__ __forceinline__ void barrier_begin(uint64_t *barrier, unsigned count)
 {
+#ifdef HAVE_BULK_COPIES
     asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(barrier)), "r"(count));
+#endif
 }
 
 static __device__ __forceinline__ void barrier_arrive(uint64_t *barrier)
 {
+#ifdef HAVE_BULK_COPIES
     asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(barrier)) : "memory");
+#endif
 }
 
 static __device__ __forceinline__ void barrier_wait(uint64_t *barrier, unsigned parity)

@@ -370,6 +370,17 @@ STAIR_HD stair_pair_team stair_pair_warp(int lane)
 }
 
 #ifdef STAIR_ON_CARD
+/* The least of a warp: one instruction from compute capability 8.0 on. */
+static __device__ __forceinline__ int stair_pair_least(int x)
+{
+#if __CUDA_ARCH__ >= 800
+    return __reduce_min_sync(~0u, x);
+#else
+    for (int step = 16; step; step /= 2) x = min(x, __shfl_xor_sync(~0u, x, step));
+    return x;
+#endif
+}
+
 /* Where all warps of a sample find what each of them put there: n numbers of a warp. */
 static __device__ __forceinline__ const float *stair_pair_exchange(stair_pair_team *team, int n,
                                                                    const float *mine)
@@ -393,7 +404,7 @@ STAIR_HD void stair_pair_team_see(const stair_pair_form *f, const stair_pair_ter
 #ifdef STAIR_ON_CARD
     float seen[STAIR_PAIR_SEEN];
     *least = stair_pair_see(m, box, team->lane, team->slice, team->slices, seen);
-    *least = __int_as_float(__reduce_min_sync(~0u, __float_as_int(*least))); /* none is negative */
+    *least = __int_as_float(stair_pair_least(__float_as_int(*least))); /* none is negative */
     if (team->slices > 1) {
         const float *all = stair_pair_exchange(team, 1, least);
 #pragma unroll
@@ -401,8 +412,8 @@ STAIR_HD void stair_pair_team_see(const stair_pair_form *f, const stair_pair_ter
     }
     stair_pair_visible(team->lane, team->slice, team->slices, seen, *least + cutoff, first, last);
     for (int k = 0; k < 2; k++) {
-        first[k] = __reduce_min_sync(~0u, first[k]);
-        last[k] = __reduce_max_sync(~0u, last[k]);
+        first[k] = stair_pair_least(first[k]);
+        last[k] = -stair_pair_least(-last[k]);
     }
     if (team->slices > 1) {
         float edge[4] = {(float)first[0], (float)first[1], (float)last[0], (float)last[1]};
