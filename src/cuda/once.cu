@@ -5,9 +5,11 @@
  * asks, and a barrier in shared memory counts the bytes that have come.  What waits for another block reads
  * letters until the right mark is there; all blocks are on the card at once, so it comes.
  *
- * From asking for a row to adding it takes some ten microseconds, in which a card reads 40 MB: that is what
+ * From asking for a row to adding it takes some nine microseconds, in which a card reads 40 MB: that is what
  * the rings hold together, with what collecting threads keep in registers to free slots early.  So what lies
- * on that way counts, and nothing there may be in local memory. */
+ * on that way counts, and nothing there may be in local memory: letters wait in the cache, from which rows of
+ * X must not drive them; g is looked for by few lanes at a time, since hundreds that look at one place slow
+ * down all that is read there; and the lane that copies has a handful of instructions for a bundle. */
 #include "cuda/once.h"
 
 #include <cuda_runtime.h>
@@ -84,31 +86,45 @@ static __device__ __forceinline__ void barrier_arrive(uint64_t *barrier)
 #endif
 }
 
+static __device__ __forceinline__ bool barrier_passed(uint64_t *barrier, unsigned parity)
+{
+    unsigned done = 0;
+#ifdef HAVE_BULK_COPIES
+    asm volatile("{\n .reg .pred p;\n"
+                 " mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n"
+                 " selp.u32 %0, 1, 0, p;\n}"
+                 : "=r"(done)
+                 : "r"(shared_address(barrier)), "r"(parity)
+                 : "memory");
+#endif
+    return done;
+}
+
 static __device__ __forceinline__ void barrier_wait(uint64_t *barrier, unsigned parity)
 {
-    unsigned done = 0, address = shared_address(barrier);
-    for (int look = 0; !done; look++) {
-#ifdef HAVE_BULK_COPIES
-        asm volatile("{\n .reg .pred p;\n"
-                     " mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n"
-                     " selp.u32 %0, 1, 0, p;\n}"
-                     : "=r"(done)
-                     : "r"(address), "r"(parity)
-                     : "memory");
-#endif
+    for (int look = 0; !barrier_passed(barrier, parity); look++)
         if (look == PATIENCE) __trap();
-    }
+}
+
+/* What the cache is told of rows of X: they are not read again, so that letters and sums stay in it. */
+static __device__ __forceinline__ uint64_t read_once_policy(void)
+{
+    uint64_t policy = 0;
+#ifdef HAVE_BULK_COPIES
+    asm volatile("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+#endif
+    return policy;
 }
 
 /* bytes from the card's memory into shared memory; the barrier hears of them */
-static __device__ __forceinline__ void copy_row(void *to, const void *from, unsigned bytes, uint64_t *barrier)
+static __device__ __forceinline__ void copy_row(void *to, const void *from, unsigned bytes, uint64_t *barrier,
+                                                uint64_t policy)
 {
 #ifdef HAVE_BULK_COPIES
-    asm volatile(
-        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
-            shared_address(to)),
-        "l"(from), "r"(bytes), "r"(shared_address(barrier))
-        : "memory");
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint"
+                 " [%0], [%1], %2, [%3], %4;" ::"r"(shared_address(to)),
+                 "l"(from), "r"(bytes), "r"(shared_address(barrier)), "l"(policy)
+                 : "memory");
 #endif
 }
 
@@ -144,6 +160,16 @@ static __device__ __forceinline__ bool get_letters(const stair_once_letter *from
     return (unsigned)(a >> 32) == sample + 1 && (unsigned)(b >> 32) == sample + 1;
 }
 
+/* All that cross for a sample, asked for together. */
+template <int P>
+static __device__ __forceinline__ bool get_numbers(const stair_once_letter *from, unsigned sample,
+                                                   float value[STAIR_ONCE_NUMBERS])
+{
+    bool come = get_letters(from, sample, value);
+    if (P > 1) come &= get_letters(from + 2, sample, value + 2);
+    return come;
+}
+
 /* ---- the warps ----------------------------------------------------------------------------------------- */
 
 typedef struct {
@@ -153,37 +179,67 @@ typedef struct {
     unsigned char *x; /* the ring */
 } slab;
 
+/* One lane does this for all of X, so every instruction counts. */
 template <int B> static __device__ void copy_bundles(const once_form &f, const slab &at, shared_parts *all)
 {
-    ring_place place = {0, 0};
-    unsigned bytes = 16 * at.groups, row = f.sample_bytes / STAIR_ONCE_TOKENS;
+    enum { ROWS = STAIR_ONCE_TOKENS * B };
+    unsigned bytes = 16 * at.groups, row = f.sample_bytes / STAIR_ONCE_TOKENS, whole = at.samples / B,
+             rest = STAIR_ONCE_TOKENS * (at.samples - whole * B), slots = (unsigned)f.slots, slot = 0,
+             turn = 0;
+    uint64_t policy = read_once_policy();
     const float *from = f.rows.x + 4 * at.first;
-    for (unsigned s = 0; s < at.samples; s += B) {
-        unsigned rows = STAIR_ONCE_TOKENS * (at.samples - s < B ? at.samples - s : B);
-        if (s >= B * (unsigned)f.slots) barrier_wait(&all->empty[place.slot], place.turn ^ 1);
-        unsigned char *to = at.x + (size_t)place.slot * B * f.sample_bytes;
-        expect_bytes(&all->full[place.slot], rows * bytes);
-        for (unsigned t = 0; t < rows; t++, from += f.rows.pitch)
-            copy_row(to + t * row, from, bytes, &all->full[place.slot]);
-        ring_on(place, 1, f.slots);
+    unsigned char *to = at.x;
+    for (unsigned i = 0; i < whole + (rest > 0); i++) {
+        if (i >= slots) barrier_wait(&all->empty[slot], turn ^ 1);
+        if (i < whole) {
+            expect_bytes(&all->full[slot], ROWS * bytes);
+#pragma unroll
+            for (unsigned t = 0; t < ROWS; t++)
+                copy_row(to + t * row, from + t * f.rows.pitch, bytes, &all->full[slot], policy);
+        } else {
+            expect_bytes(&all->full[slot], rest * bytes);
+            for (unsigned t = 0; t < rest; t++)
+                copy_row(to + t * row, from + t * f.rows.pitch, bytes, &all->full[slot], policy);
+        }
+        from += ROWS * f.rows.pitch;
+        to += B * f.sample_bytes;
+        if (++slot < slots) continue;
+        slot = 0;
+        turn ^= 1;
+        to = at.x;
     }
 }
 
-/* Each lane waits for g of every 32nd sample; a last bundle is filled up. */
+static __device__ __forceinline__ unsigned least_of_warp(unsigned x) /* below 2^31 */
+{
+#ifdef STAIR_ON_CARD
+    return (unsigned)stair_pair_least((int)x);
+#else
+    return x;
+#endif
+}
+
+/* Each lane waits for g of every 32nd sample; a last bundle is filled up.  Those far from their turn are not
+ * looked for: what many blocks read over and over is in the way of X. */
 template <int P, int B>
 static __device__ void fetch(const once_form &f, const slab &at, shared_parts *all, int lane)
 {
-    unsigned s = (unsigned)lane, end = (at.samples + B - 1) / B * B;
-    for (int look = 0; __any_sync(~0u, s < end); look++) {
-        if (look == PATIENCE) __trap();
-        if (s >= end) continue;
+    unsigned s = (unsigned)lane, end = (at.samples + B - 1) / B * B, next = 0;
+    for (int look = 0; next < end; look++) {
         const stair_once_letter *from = f.g + s % STAIR_ONCE_LETTERS * STAIR_ONCE_NUMBERS;
-        float a[2] = {0, 0}, b[2] = {0, 0};
-        if (s < at.samples && (!get_letters(from, s, a) || (P > 1 && !get_letters(from + 2, s, b)))) continue;
-        all->g[s % STAIR_ONCE_LETTERS] = make_float4(a[0], a[1], b[0], b[1]);
-        barrier_arrive(&all->come[s / B % (STAIR_ONCE_LETTERS / B)]);
-        s += 32;
-        look = 0;
+        float g[STAIR_ONCE_NUMBERS] = {};
+        bool come =
+            s < end && s < next + STAIR_ONCE_WINDOW && (s >= at.samples || get_numbers<P>(from, s, g));
+        if (come) {
+            all->g[s % STAIR_ONCE_LETTERS] = make_float4(g[0], g[1], g[2], g[3]);
+            barrier_arrive(&all->come[s / B % (STAIR_ONCE_LETTERS / B)]);
+            s += 32;
+        }
+        if (__any_sync(~0u, come)) {
+            next = least_of_warp(s);
+            look = 0;
+        }
+        if (look == PATIENCE) __trap();
     }
 }
 
@@ -279,15 +335,18 @@ static __device__ __forceinline__ void gather_parts(const once_form &f, unsigned
         if (look == PATIENCE) __trap();
     }
     for (int k = 0; k < STAIR_ONCE_TOKENS * P; k++) z[k] = 0;
-    for (unsigned b = (unsigned)(32 * team->slice + team->lane); b < gridDim.x; b += 32 * DENOISING) {
-        float part[STAIR_ONCE_NUMBERS];
+    enum { THREADS = 32 * DENOISING };
+    for (unsigned b = (unsigned)(32 * team->slice + team->lane); b < gridDim.x; b += 2 * THREADS) {
+        float part[2][STAIR_ONCE_NUMBERS]; /* of two blocks, asked for together */
+        unsigned more = b + THREADS < gridDim.x ? THREADS : 0;
         for (int look = 0;; look++) {
-            bool come = get_letters(from + b * STAIR_ONCE_NUMBERS, s, part);
-            if (P > 1) come &= get_letters(from + b * STAIR_ONCE_NUMBERS + 2, s, part + 2);
+            bool come = get_numbers<P>(from + b * STAIR_ONCE_NUMBERS, s, part[0]);
+            come &= get_numbers<P>(from + (b + more) * STAIR_ONCE_NUMBERS, s, part[1]);
             if (come) break;
             if (look == PATIENCE) __trap();
         }
-        for (int k = 0; k < STAIR_ONCE_TOKENS * P; k++) z[k] += (double)part[k];
+        for (int k = 0; k < STAIR_ONCE_TOKENS * P; k++)
+            z[k] += (double)part[0][k] + (more ? (double)part[1][k] : 0);
     }
     int which;
     double mine = share_out<P>(z, team->lane, &which);
@@ -319,6 +378,10 @@ static __device__ void denoise_samples(const once_form &f, const slab &at, share
         for (int t = 0; t < 2; t++) h[t] = f.s.h[2 * (size_t)s + t];
         gather_parts<P>(f, s, all, &team, z);
         stair_memory_react_of(&f.memory, P, STAIR_ONCE_TOKENS, z, g, o, next, omega);
+        for (int k = 0; k < CELLS && warp + lane == 0; k++) { /* now: later they would be in the way */
+            f.s.next_o[(size_t)s * CELLS + k] = next[k];
+            f.s.omega[(size_t)s * CELLS + k] = omega[k];
+        }
         stair_pair_sample sample = stair_pair_open(&form, f.whiten, h, omega);
         stair_pair_moments m;
         stair_pair_posterior_by(&form, &sample, &team, 1, &m, &error, &nodes);
@@ -328,11 +391,7 @@ static __device__ void denoise_samples(const once_form &f, const slab &at, share
         stair_once_letter *to = f.g + s % STAIR_ONCE_LETTERS * STAIR_ONCE_NUMBERS;
         for (int t = 0; t < STAIR_ONCE_TOKENS; t++)
             for (int p = 0; p < P; p++) put_letter(to + t * P + p, good ? c[4 * t + p] : 0.0f, s);
-        for (int k = 0; k < CELLS; k++) {
-            f.s.next_o[(size_t)s * CELLS + k] = next[k];
-            f.s.omega[(size_t)s * CELLS + k] = omega[k];
-            f.s.next_g[(size_t)s * CELLS + k] = g[k];
-        }
+        for (int k = 0; k < CELLS; k++) f.s.next_g[(size_t)s * CELLS + k] = g[k];
         for (int k = 0; k < 4 * STAIR_ONCE_TOKENS; k++) f.s.c[4 * STAIR_ONCE_TOKENS * (size_t)s + k] = c[k];
         for (int k = 0; k < 2 * P * P + 1; k++) f.s.says[(size_t)s * (2 * P * P + 1) + k] = says[k];
         f.s.error[s] = error;
@@ -508,11 +567,14 @@ template <int P, int G, int B, int K> static cudaError_t launch(const stair_devi
                                        (cudaStream_t)device->stream);
 }
 
+/* Narrow slabs come in large bundles, since each takes as many instructions; wide ones in small ones, since
+ * few fit.  Chosen by trial on a card: D = 5 x 10^4 to 3 x 10^5. */
 template <int P> static cudaError_t launch_wide(const stair_device *device, once_form *f)
 {
     size_t wide = stair_once_widest(f->rows.pitch / 4, (size_t)device->processors);
-    return wide <= STAIR_ONCE_WIDE       ? launch<P, 1, 2, 5>(device, f)
-           : wide <= 2 * STAIR_ONCE_WIDE ? launch<P, 2, 2, 1>(device, f)
+    return wide <= STAIR_ONCE_NARROW     ? launch<P, 1, 4, 2>(device, f)
+           : wide <= STAIR_ONCE_WIDE     ? launch<P, 1, 2, 4>(device, f)
+           : wide <= 2 * STAIR_ONCE_WIDE ? launch<P, 2, 1, 2>(device, f)
                                          : launch<P, 3, 1, 1>(device, f);
 }
 

@@ -57,4 +57,16 @@ STAIR_HD_ONE(stair_hd_root, "sqrt.approx.ftz.f32", sqrtf(x))
 STAIR_HD_ONE(stair_hd_inverse, "rcp.approx.ftz.f32", 1 / x)
 #undef STAIR_HD_ONE
 
+/* 1 / x in double for x of the range of single precision: two steps of Newton from the instruction above. */
+STAIR_HD double stair_hd_inverse_wide(double x)
+{
+#ifdef STAIR_ON_CARD
+    double y = (double)stair_hd_inverse((float)x);
+    y = fma(fma(-x, y, 1.0), y, y);
+    return fma(fma(-x, y, 1.0), y, y);
+#else
+    return 1 / x;
+#endif
+}
+
 #endif

@@ -19,7 +19,9 @@
 #define STAIR_ONCE_TOKENS  2   /* of a sample */
 #define STAIR_ONCE_WIDE    192 /* groups of four columns that the collecting threads take side by side, */
 #define STAIR_ONCE_MOST    3   /* and how many each of them takes at most */
-#define STAIR_ONCE_RUN     16  /* samples that are added in float before they are in double */
+#define STAIR_ONCE_RUN     32  /* samples that are added in float before they are in double */
+#define STAIR_ONCE_WINDOW  4   /* samples whose g is looked for at once */
+#define STAIR_ONCE_NARROW  144 /* groups of a slab up to which bundles are large */
 #define STAIR_ONCE_LEAST   48  /* groups of a slab below which a pass is not worth its exchanges */
 #define STAIR_ONCE_LETTERS 64  /* samples under way, at most: */
 #define STAIR_ONCE_RING    52  /* those in the ring, the others in registers */
@@ -50,7 +52,7 @@ STAIR_HD size_t stair_once_sample(size_t groups, size_t blocks)
     return STAIR_ONCE_TOKENS * 16 * stair_once_widest(groups, blocks);
 }
 
-/* Bytes of letters: parts of X w^T of every block, and g, of as many samples as the ring can hold. */
+/* Bytes of letters: parts of X w^T of every block, and g, of as many samples as can be under way. */
 STAIR_HD size_t stair_once_bytes(size_t blocks)
 {
     return (blocks + 1) * STAIR_ONCE_LETTERS * STAIR_ONCE_NUMBERS * sizeof(stair_once_letter);

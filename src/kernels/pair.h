@@ -191,28 +191,34 @@ STAIR_HD float stair_pair_see(const stair_pair_terms *m, const stair_pair_box *b
     return least;
 }
 
-/* The nodes that a lane sees below `limit`: first and last of both coordinates; where there are none the
- * first are behind the last. */
+/* Which rows and columns of nodes a lane sees below `limit`: a bit for each. */
 STAIR_HD void stair_pair_visible(int lane, int slice, int slices, const float seen[STAIR_PAIR_SEEN],
-                                 float limit, int first[2], int last[2])
+                                 float limit, unsigned visible[2])
 {
-    int count = STAIR_PAIR_SEEN / slices, some[2] = {0, 0};
-    first[0] = first[1] = STAIR_PAIR_SEEN;
-    last[0] = last[1] = -1;
+    int count = STAIR_PAIR_SEEN / slices;
+    visible[0] = visible[1] = 0;
 #ifdef STAIR_ON_CARD
 #pragma unroll
 #endif
-    for (int i = 0; i < count; i++) {
-        int visible = seen[i] <= limit;
-        some[i % 2] |= visible;
-        if (visible) last[0] = slice * count + i;
-        if (visible && first[0] == STAIR_PAIR_SEEN) first[0] = slice * count + i;
-    }
-    for (int k = 0; k < 2; k++) {
-        int j = stair_pair_j(lane, k);
-        if (some[k] && j < first[1]) first[1] = j;
-        if (some[k] && j > last[1]) last[1] = j;
-    }
+    for (int i = 0; i < count; i++)
+        if (seen[i] <= limit) {
+            visible[0] |= 1u << i;
+            visible[1] |= i % 2 ? 2u : 1u;
+        }
+    visible[0] <<= slice * count;
+    visible[1] = (visible[1] & 1) << stair_pair_j(lane, 0) | (visible[1] >> 1) << stair_pair_j(lane, 1);
+}
+
+/* The lowest and the highest bit; -1 where there is none. */
+STAIR_HD void stair_pair_edges(unsigned bits, int *first, int *last)
+{
+#ifdef STAIR_ON_CARD
+    *first = __ffs((int)bits) - 1;
+    *last = 31 - __clz((int)bits);
+#else
+    *first = bits ? __builtin_ctz(bits) : -1;
+    *last = bits ? 31 - __builtin_clz(bits) : -1;
+#endif
 }
 
 /* The box around what all lanes saw, one node wider on each side; true when it is worth looking again. */
@@ -292,7 +298,7 @@ typedef struct {
 STAIR_HD void stair_pair_finish(const float sums[STAIR_PAIR_SUMS], stair_pair_moments *m)
 {
     const double scale = 1 / (double)STAIR_PAIR_SCALE;
-    double over = scale / (double)sums[0];
+    double over = scale * stair_hd_inverse_wide((double)sums[0]);
     for (int t = 0; t < 2; t++) {
         const float *at = sums + 1 + 5 * t;
         double a = (double)at[0] * over, b = (double)at[1] * over, over2 = over * scale;
@@ -304,25 +310,43 @@ STAIR_HD void stair_pair_finish(const float sums[STAIR_PAIR_SUMS], stair_pair_mo
     }
 }
 
-/* Half the distance of even and odd nodes, relative to what they say together. */
-STAIR_HD float stair_pair_error(const stair_pair_moments *even, const stair_pair_moments *odd,
+/* The same in single precision, for an error: mean and covariance of each token, one after the other. */
+#define STAIR_PAIR_MOMENTS 5
+STAIR_HD void stair_pair_roughly(const float sums[STAIR_PAIR_SUMS], float at[2][STAIR_PAIR_MOMENTS])
+{
+    float over = stair_hd_inverse(STAIR_PAIR_SCALE * sums[0]), over2 = over * (1 / STAIR_PAIR_SCALE);
+    for (int t = 0; t < 2; t++) {
+        const float *of = sums + 1 + STAIR_PAIR_MOMENTS * t;
+        float a = of[0] * over, b = of[1] * over;
+        at[t][0] = a;
+        at[t][1] = b;
+        at[t][2] = fmaf(-a, a, of[2] * over2);
+        at[t][3] = fmaf(-a, b, of[3] * over2);
+        at[t][4] = fmaf(-b, b, of[4] * over2);
+    }
+}
+
+/* Half the distance of what even and odd nodes say, relative to what they say together. */
+STAIR_HD float stair_pair_error(const float even[STAIR_PAIR_SUMS], const float odd[STAIR_PAIR_SUMS],
                                 const stair_pair_moments *all)
 {
-    float mean = 0, cov = 0, of_mean = 0, of_cov = 0;
+    float a[2][STAIR_PAIR_MOMENTS], b[2][STAIR_PAIR_MOMENTS], mean = 0, cov = 0, of_mean = 0, of_cov = 0;
+    stair_pair_roughly(even, a);
+    stair_pair_roughly(odd, b);
     for (int t = 0; t < 2; t++) {
         for (int k = 0; k < 2; k++) {
-            float d = (float)(even->mean[t][k] - odd->mean[t][k]), of = (float)all->mean[t][k];
+            float d = a[t][k] - b[t][k], of = (float)all->mean[t][k];
             mean += d * d;
             of_mean += of * of;
         }
         for (int k = 0; k < 3; k++) {
-            float d = (float)(even->cov[t][k] - odd->cov[t][k]), of = (float)all->cov[t][k];
+            float d = a[t][2 + k] - b[t][2 + k], of = (float)all->cov[t][k];
             cov += (k == 1 ? 2.0f : 1.0f) * d * d;
             of_cov += (k == 1 ? 2.0f : 1.0f) * of * of;
         }
     }
-    return 0.5f * fmaxf(stair_hd_root(mean) / (stair_hd_root(of_mean) + STAIR_PAIR_SMALL),
-                        stair_hd_root(cov) / (stair_hd_root(of_cov) + STAIR_PAIR_SMALL));
+    return 0.5f * fmaxf(stair_hd_root(mean) * stair_hd_inverse(stair_hd_root(of_mean) + STAIR_PAIR_SMALL),
+                        stair_hd_root(cov) * stair_hd_inverse(stair_hd_root(of_cov) + STAIR_PAIR_SMALL));
 }
 
 /* One row: the two points +-h, and no error. */
@@ -353,8 +377,8 @@ STAIR_HD void stair_pair_two_points(const stair_pair_form *f, const stair_pair_s
 
 /* A sample is one warp's, or that of several, each with a slice of the rows of nodes.  Warps of one sample
  * exchange through `room`, which all of them see: two halves by turns, so that one barrier is enough. */
-#define STAIR_PAIR_SLICES 8                                             /* at most: warps of a sample */
-#define STAIR_PAIR_ROOM   (2 * STAIR_PAIR_SLICES * 2 * STAIR_PAIR_SUMS) /* floats */
+#define STAIR_PAIR_SLICES 8                                          /* at most: warps of a sample */
+#define STAIR_PAIR_ROOM   (2 * STAIR_PAIR_SLICES * STAIR_PAIR_LANES) /* floats */
 
 typedef struct {
     int lane, slice, slices;
@@ -369,6 +393,13 @@ STAIR_HD stair_pair_team stair_pair_warp(int lane)
     return one;
 }
 
+/* The even lane that has sum k in the end of stair_pair_share_out; the odd one is next to it. */
+STAIR_HD int stair_pair_lane_of(int k)
+{
+    int high = k >= 6, rest = k - 6 * high, middle = rest >= 3;
+    return 16 * high + 8 * middle + 2 * (rest - 3 * middle);
+}
+
 #ifdef STAIR_ON_CARD
 /* The least of a warp: one instruction from compute capability 8.0 on. */
 static __device__ __forceinline__ int stair_pair_least(int x)
@@ -381,26 +412,70 @@ static __device__ __forceinline__ int stair_pair_least(int x)
 #endif
 }
 
+/* Sums over the even lanes and over the odd ones, a binary tree each: at every step a lane keeps half of the
+ * sums and gives the others away, so that in the end it has the one of its name, if any. */
+static __device__ __forceinline__ float stair_pair_share_out(const float part[STAIR_PAIR_SUMS], int lane)
+{
+    float v[6];
+#pragma unroll
+    for (int k = 0; k < 6; k++) {
+        float low = part[k], high = k + 6 < STAIR_PAIR_SUMS ? part[k < 5 ? k + 6 : 0] : 0;
+        v[k] = (lane & 16 ? high : low) + __shfl_xor_sync(~0u, lane & 16 ? low : high, 16);
+    }
+#pragma unroll
+    for (int k = 0; k < 3; k++)
+        v[k] = (lane & 8 ? v[k + 3] : v[k]) + __shfl_xor_sync(~0u, lane & 8 ? v[k] : v[k + 3], 8);
+#pragma unroll
+    for (int k = 0; k < 2; k++) {
+        float low = v[k], high = k ? 0 : v[2];
+        v[k] = (lane & 4 ? high : low) + __shfl_xor_sync(~0u, lane & 4 ? low : high, 4);
+    }
+    return (lane & 2 ? v[1] : v[0]) + __shfl_xor_sync(~0u, lane & 2 ? v[0] : v[1], 2);
+}
+
+/* The bits of all lanes of a warp. */
+static __device__ __forceinline__ unsigned stair_pair_union(unsigned x)
+{
+#if __CUDA_ARCH__ >= 800
+    return __reduce_or_sync(~0u, x);
+#else
+    for (int step = 16; step; step /= 2) x |= __shfl_xor_sync(~0u, x, step);
+    return x;
+#endif
+}
+
+/* The half of the room whose turn it is, and the barrier after it was written. */
+static __device__ __forceinline__ float *stair_pair_room(stair_pair_team *team)
+{
+    team->turn ^= 1;
+    return team->room + (team->turn ^ 1) * (STAIR_PAIR_ROOM / 2);
+}
+
+static __device__ __forceinline__ void stair_pair_meet(const stair_pair_team *team)
+{
+    asm volatile("bar.sync %0, %1;" ::"r"(team->barrier), "r"(32 * team->slices) : "memory");
+}
+
 /* Where all warps of a sample find what each of them put there: n numbers of a warp. */
 static __device__ __forceinline__ const float *stair_pair_exchange(stair_pair_team *team, int n,
                                                                    const float *mine)
 {
-    float *room = team->room + team->turn * (STAIR_PAIR_ROOM / 2);
-    team->turn ^= 1;
+    float *room = stair_pair_room(team);
 #pragma unroll
     for (int k = 0; k < n; k++)
         if (team->lane == k) room[team->slice * n + k] = mine[k];
-    asm volatile("bar.sync %0, %1;" ::"r"(team->barrier), "r"(32 * team->slices) : "memory");
+    stair_pair_meet(team);
     return room;
 }
 #endif
 
-/* First and last of the nodes that all lanes see in the box, and the least sum of squares. */
+/* First and last of the nodes that lanes see in the box, and the least sum of squares. */
 STAIR_HD void stair_pair_team_see(const stair_pair_form *f, const stair_pair_terms *m,
                                   const stair_pair_box *box, stair_pair_team *team, float *least,
                                   int first[2], int last[2])
 {
     float cutoff = f->cutoff * STAIR_PAIR_LOG2E;
+    unsigned visible[2] = {0, 0};
 #ifdef STAIR_ON_CARD
     float seen[STAIR_PAIR_SEEN];
     *least = stair_pair_see(m, box, team->lane, team->slice, team->slices, seen);
@@ -410,39 +485,29 @@ STAIR_HD void stair_pair_team_see(const stair_pair_form *f, const stair_pair_ter
 #pragma unroll
         for (int k = 0; k < team->slices; k++) *least = fminf(*least, all[k]);
     }
-    stair_pair_visible(team->lane, team->slice, team->slices, seen, *least + cutoff, first, last);
-    for (int k = 0; k < 2; k++) {
-        first[k] = stair_pair_least(first[k]);
-        last[k] = -stair_pair_least(-last[k]);
-    }
+    stair_pair_visible(team->lane, team->slice, team->slices, seen, *least + cutoff, visible);
+    for (int k = 0; k < 2; k++) visible[k] = stair_pair_union(visible[k]);
     if (team->slices > 1) {
-        float edge[4] = {(float)first[0], (float)first[1], (float)last[0], (float)last[1]};
-        const float *all = stair_pair_exchange(team, 4, edge);
+        float mine[2] = {__uint_as_float(visible[0]), __uint_as_float(visible[1])};
+        const float *all = stair_pair_exchange(team, 2, mine);
 #pragma unroll
         for (int s = 0; s < team->slices; s++)
-            for (int k = 0; k < 2; k++) {
-                first[k] = min(first[k], (int)all[4 * s + k]);
-                last[k] = max(last[k], (int)all[4 * s + 2 + k]);
-            }
+            for (int k = 0; k < 2; k++) visible[k] |= __float_as_uint(all[2 * s + k]);
     }
 #else
     float seen[STAIR_PAIR_SLICES][STAIR_PAIR_LANES][STAIR_PAIR_SEEN];
     *least = 3e38f;
-    first[0] = first[1] = STAIR_PAIR_SEEN;
-    last[0] = last[1] = -1;
     for (int slice = 0; slice < team->slices; slice++)
         for (int lane = 0; lane < STAIR_PAIR_LANES; lane++)
             *least = fminf(*least, stair_pair_see(m, box, lane, slice, team->slices, seen[slice][lane]));
     for (int slice = 0; slice < team->slices; slice++)
         for (int lane = 0; lane < STAIR_PAIR_LANES; lane++) {
-            int from[2], to[2];
-            stair_pair_visible(lane, slice, team->slices, seen[slice][lane], *least + cutoff, from, to);
-            for (int k = 0; k < 2; k++) {
-                if (from[k] < first[k]) first[k] = from[k];
-                if (to[k] > last[k]) last[k] = to[k];
-            }
+            unsigned bits[2];
+            stair_pair_visible(lane, slice, team->slices, seen[slice][lane], *least + cutoff, bits);
+            for (int k = 0; k < 2; k++) visible[k] |= bits[k];
         }
 #endif
+    for (int k = 0; k < 2; k++) stair_pair_edges(visible[k], &first[k], &last[k]);
 }
 
 /* Sums of even lanes and of odd ones: of a warp a binary tree each, warps in their order. */
@@ -450,28 +515,21 @@ STAIR_HD void stair_pair_team_add(const stair_pair_terms *m, const stair_pair_bo
                                   float base, float even[STAIR_PAIR_SUMS], float odd[STAIR_PAIR_SUMS])
 {
 #ifdef STAIR_ON_CARD
-    float part[STAIR_PAIR_SUMS], both[2 * STAIR_PAIR_SUMS];
+    float part[STAIR_PAIR_SUMS];
     stair_pair_add(m, box, team->lane, team->slice, team->slices, base, part);
-#pragma unroll
-    for (int k = 0; k < STAIR_PAIR_SUMS; k++) {
-        float mine = part[k];
-        for (int step = 16; step > 1; step /= 2) mine += __shfl_xor_sync(~0u, mine, step);
-        float other = __shfl_xor_sync(~0u, mine, 1);
-        both[k] = team->lane & 1 ? other : mine;
-        both[STAIR_PAIR_SUMS + k] = team->lane & 1 ? mine : other;
-    }
+    float sum = stair_pair_share_out(part, team->lane);
     if (team->slices > 1) {
-        const float *all = stair_pair_exchange(team, 2 * STAIR_PAIR_SUMS, both);
-        int k = team->lane < 2 * STAIR_PAIR_SUMS ? team->lane : 0;
-        float sum = all[k];
-        for (int s = 1; s < team->slices; s++) sum += all[s * 2 * STAIR_PAIR_SUMS + k];
+        float *room = stair_pair_room(team);
+        room[STAIR_PAIR_LANES * team->slice + team->lane] = sum;
+        stair_pair_meet(team);
+        sum = room[team->lane];
 #pragma unroll
-        for (k = 0; k < 2 * STAIR_PAIR_SUMS; k++) both[k] = __shfl_sync(~0u, sum, k);
+        for (int s = 1; s < team->slices; s++) sum += room[STAIR_PAIR_LANES * s + team->lane];
     }
 #pragma unroll
     for (int k = 0; k < STAIR_PAIR_SUMS; k++) {
-        even[k] = both[k];
-        odd[k] = both[STAIR_PAIR_SUMS + k];
+        even[k] = __shfl_sync(~0u, sum, stair_pair_lane_of(k));
+        odd[k] = __shfl_sync(~0u, sum, stair_pair_lane_of(k) + 1);
     }
 #else
     float part[STAIR_PAIR_LANES][STAIR_PAIR_SUMS];
@@ -530,17 +588,14 @@ STAIR_HD void stair_pair_posterior_by(const stair_pair_form *f, const stair_pair
 #pragma unroll 1
 #endif
         for (int level = 0; level < levels; level++) {
-            float even[STAIR_PAIR_SUMS], odd[STAIR_PAIR_SUMS], mass;
-            stair_pair_moments first, second;
+            float even[STAIR_PAIR_SUMS], odd[STAIR_PAIR_SUMS], all[STAIR_PAIR_SUMS], mass;
             stair_pair_team_add(&m, &box, team, least, even, odd);
-            mass =
-                fabsf(even[0] - odd[0]) / (even[0] + odd[0]); /* half the distance of logarithms, or more */
+            mass = fabsf(even[0] - odd[0]) *
+                   stair_hd_inverse(even[0] + odd[0]); /* of logarithms, half or more */
             int good = even[0] > 0 && odd[0] > 0 && even[0] + odd[0] < 3e38f;
-            stair_pair_finish(even, &first);
-            stair_pair_finish(odd, &second);
-            for (int k = 0; k < STAIR_PAIR_SUMS; k++) even[k] += odd[k];
-            stair_pair_finish(even, out);
-            *error = good ? fmaxf(mass, stair_pair_error(&first, &second, out)) : INFINITY;
+            for (int k = 0; k < STAIR_PAIR_SUMS; k++) all[k] = even[k] + odd[k];
+            stair_pair_finish(all, out);
+            *error = good ? fmaxf(mass, stair_pair_error(even, odd, out)) : INFINITY;
             *nodes = 1 << 2 * box.bits;
             if (*error <= f->precision) break;
             stair_pair_finer(&box);

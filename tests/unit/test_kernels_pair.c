@@ -1,5 +1,6 @@
 /* Posteriors of the card (kernels/pair.h), run on the host: all 32 lanes of a sample one after the other,
  * against the channel of the processor. */
+#include "assert_close.h"
 #include "fixture.h"
 
 #include <math.h>
@@ -132,6 +133,37 @@ static void two_points_of_one_layer(void **state)
     }
 }
 
+/* The error is half the distance of what two lattices say, each by its own sums: here in double. */
+static void error_is_half_the_distance(void **state)
+{
+    (void)state;
+    for (uint64_t i = 0; i < 20; i++) {
+        float of[3][STAIR_PAIR_SUMS]; /* even, odd, all */
+        stair_pair_moments m[3];
+        double n[2 * STAIR_PAIR_SUMS], apart[2] = {0, 0}, size[2] = {0, 0};
+        stair_rng_normals(6, STAIR_RNG_POINTS, i, 2 * STAIR_PAIR_SUMS, n);
+        for (int k = 0; k < STAIR_PAIR_SUMS; k++) {
+            of[0][k] = (float)(k ? n[k] : 2 + 0.1 * n[k]);
+            of[1][k] = (float)((double)of[0][k] + 0.1 * n[STAIR_PAIR_SUMS + k]);
+            of[2][k] = of[0][k] + of[1][k];
+        }
+        for (int which = 0; which < 3; which++) stair_pair_finish(of[which], &m[which]);
+        for (int t = 0; t < 2; t++) {
+            for (int k = 0; k < 2; k++) {
+                apart[0] += pow(m[0].mean[t][k] - m[1].mean[t][k], 2);
+                size[0] += pow(m[2].mean[t][k], 2);
+            }
+            for (int k = 0; k < 3; k++) { /* the second is twice in the matrix */
+                apart[1] += (k == 1 ? 2 : 1) * pow(m[0].cov[t][k] - m[1].cov[t][k], 2);
+                size[1] += (k == 1 ? 2 : 1) * pow(m[2].cov[t][k], 2);
+            }
+        }
+        double want = 0.5 * fmax(sqrt(apart[0]) / (sqrt(size[0]) + (double)STAIR_PAIR_SMALL),
+                                 sqrt(apart[1]) / (sqrt(size[1]) + (double)STAIR_PAIR_SMALL));
+        assert_close((double)stair_pair_error(of[0], of[1], &m[2]) / want, 1, 1e-4);
+    }
+}
+
 static void lattice_of_two_layers(void **state)
 {
     (void)state;
@@ -155,6 +187,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_points_of_one_layer),
+        cmocka_unit_test(error_is_half_the_distance),
         cmocka_unit_test(lattice_of_two_layers),
     };
     return cmocka_run_group_tests(tests, open_context, close_context);
