@@ -6,9 +6,12 @@
     averages.py ...                                 curve         three layers, 49 values of alpha at 1e-3
     averages.py ...                                 phases        two and three layers, 200 values of c
     averages.py ...                                 calibration   the short list: are errors honest there
+    averages.py --layers 3 --out DIR                pulls         the table in DIR against that in docs/data/
+    averages.py                                     figures       docs/gpu-phase-*.svg from docs/data/
 
-staircase, answers and curve run on --devices cpu,cuda unless told otherwise; phases and calibration on cuda.
-Every line has its seconds.  Tables and phase-diagram-L*.csv and .svg go to --out.
+staircase, answers and curve run on --devices cpu,cuda unless told otherwise; phases and calibration on the last
+of them.  Every line has its seconds.  Tables and phase-diagram-L*.csv and .svg go to --out.  The CSV is written
+after every few values of c, the cheap ones first; values that are in it already are not done again.
 """
 import argparse
 import concurrent.futures
@@ -19,11 +22,13 @@ import os
 import pathlib
 import subprocess
 import sys
+import threading
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 COLOURS = ("#1b6ca8", "#c0392b", "#27803b")
-MOST_ALPHA = {2: 1.2, 3: 2.0}
+MOST_ALPHA = {2: 1.2, 3: 1.4}
+WORDS = {2: "two", 3: "three"}
 
 
 def run(options, words, device, threads=0, timeout=None):
@@ -148,23 +153,47 @@ def draw(path, layers, rows):
     path.write_text("\n".join(parts) + "\n")
 
 
+def known_rows(path):
+    """Rows of a table of phases that are done, as they were written."""
+    rows = list(csv.DictReader(path.open())) if path.exists() else []
+    for row in rows:
+        row["skip"], row["exit"], row["seconds"] = float(row["skip"]), int(row["exit"]), float(row["seconds"])
+    return [row for row in rows if row["exit"] in (0, 3)]
+
+
+def write_rows(path, layers, rows):
+    names = ["skip", *(f"alpha{k}{e}" for k in range(1, layers + 1) for e in ("", "_error")), "perfect",
+             "perfect_error", "exit", "seconds"]
+    whole = path.with_suffix(".new")
+    with whole.open("w", newline="") as file:
+        table = csv.DictWriter(file, names, lineterminator="\n")
+        table.writeheader()
+        table.writerows(sorted(rows, key=lambda r: r["skip"]))
+    whole.replace(path)
+
+
 def phases(options):
     for layers, precision in ((2, "1e-3"), (3, "1e-2")):
         if options.layers and layers not in options.layers:
             continue
+        precision = options.precision[0] if options.precision else precision
         begun = time.time()
         options.until = options.limit and begun + options.limit
-        values = skips(options.count)
+        path = options.out / f"phase-diagram-L{layers}.csv"
+        rows, lock = known_rows(path), threading.Lock()
+        done = {row["skip"] for row in rows}
+        values = sorted((c for c in skips(options.count)[::options.every] if c not in done), key=lambda c: abs(math.log(c)))
         slices = [values[k:k + options.each] for k in range(0, len(values), options.each)]
+
+        def do(some, layers=layers, precision=precision, path=path, rows=rows, lock=lock):
+            new = some_skips(options, layers, precision, some)
+            with lock:
+                rows.extend(new)
+                write_rows(path, layers, rows)
+
         with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-            parts = pool.map(lambda some: some_skips(options, layers, precision, some), slices)
-            rows = [row for part in parts for row in part]
-        names = ["skip", *(f"alpha{k}{e}" for k in range(1, layers + 1) for e in ("", "_error")), "perfect",
-                 "perfect_error", "exit", "seconds"]
-        with open(options.out / f"phase-diagram-L{layers}.csv", "w", newline="") as file:
-            table = csv.DictWriter(file, names)
-            table.writeheader()
-            table.writerows(rows)
+            list(pool.map(do, slices))
+        rows.sort(key=lambda r: r["skip"])
         draw(options.out / f"phase-diagram-L{layers}.svg", layers, rows)
         bad = [r["skip"] for r in rows if r["exit"] not in (0, 3, 124)]
         late = sum(r["exit"] == 124 for r in rows)
@@ -174,19 +203,45 @@ def phases(options):
               f"{max(rows, key=lambda r: r['seconds'])['seconds']} s", flush=True)
 
 
+def pulls(options):
+    """Differences of the alphas of both tables over their errors, where they have the same c."""
+    for layers in options.layers or WORDS:
+        ours = {row["skip"]: row for row in known_rows(options.out / f"phase-diagram-L{layers}.csv")}
+        found = []
+        for row in known_rows(ROOT / f"docs/data/gpu-phase-{WORDS[layers]}-layers.csv"):
+            for name in (f"alpha{k}" for k in range(1, layers + 1)):
+                other = ours.get(row["skip"], {})
+                if not row.get(name) or not other.get(name):
+                    continue
+                error = math.hypot(float(row[f"{name}_error"]), float(other[f"{name}_error"]))
+                found.append((abs(float(row[name]) - float(other[name])) / error, row["skip"], name))
+        found.sort(reverse=True)
+        print(f"{layers} layers, {len(found)} numbers: largest " +
+              ", ".join(f"{pull:.2f} ({name} at {skip})" for pull, skip, name in found[:5]))
+
+
+def figures(options):
+    for layers, word in WORDS.items():
+        path = ROOT / f"docs/data/gpu-phase-{word}-layers.csv"
+        if path.exists():
+            draw(ROOT / f"docs/gpu-phase-{word}-layers.svg", layers, known_rows(path))
+
+
 def main():
     parse = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parse.add_argument("--program", default=str(ROOT / "build/stair"))
     parse.add_argument("--out", type=pathlib.Path, default=pathlib.Path(os.environ.get("OUT", "out")))
     parse.add_argument("--devices", default="cpu,cuda")
     parse.add_argument("--limit", type=float, help="seconds that one command, or phases of one depth, may take")
-    parse.add_argument("--precision", action="append", help="of curve")
+    parse.add_argument("--precision", action="append", help="of curve, and the first also of phases")
     parse.add_argument("--layers", type=int, action="append", help="of phases")
     parse.add_argument("--count", type=int, default=200, help="values of c")
+    parse.add_argument("--every", type=int, default=1, help="of these values, one in so many")
     parse.add_argument("--each", type=int, default=3, help="values of c in one process")
     parse.add_argument("--jobs", type=int, default=16, help="commands at once, of phases")
     parse.add_argument("--threads", type=int, default=1, help="of each of them")
-    parse.add_argument("what", nargs="+", choices=("staircase", "answers", "curve", "phases", "calibration"))
+    parse.add_argument("what", nargs="+", choices=("staircase", "answers", "curve", "phases", "calibration",
+                                                "pulls", "figures"))
     options = parse.parse_args()
     options.program = str(pathlib.Path(options.program).resolve())
     options.devices = options.devices.split(",")

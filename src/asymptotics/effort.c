@@ -9,8 +9,10 @@ static const struct {
     double nodes;          /* hidden nodes of half a rule, times the precision, */
     double least_nodes, most_nodes;
     double least_fineness;
-    double honest_fineness;   /* of what is reported: coarser grids may agree with each other and be wrong */
-    double noisy_fineness;    /* of the way, where hidden nodes are random */
+    double honest_fineness; /* of what is reported: coarser grids may agree with each other and be wrong */
+    double noisy_fineness;  /* of the way, where hidden nodes are random, and of a result to 1e-2: finer grids
+                               would cost more than nodes, of which the noise comes, */
+    double finer_noisy;     /* and for each decade below */
     double inner, most_inner; /* precision of the channel: times that of the result, and at most that */
     double most_noise;        /* of single posteriors by random rules, which is the root of the precision: it
                                  averages out, and what it leaves in squares is taken out to first order */
@@ -29,6 +31,7 @@ static const struct {
             .least_fineness = 0.65,
             .honest_fineness = 0.87,
             .noisy_fineness = 0.5,
+            .finer_noisy = 0.15,
             .inner = 3,
             .most_inner = 1e-2,
             .most_noise = 0.15,
@@ -59,6 +62,7 @@ static stair_average_effort effort_for(const stair_asymptotics_options *o, doubl
     if (o->points) all = fmin(all, (double)o->points);
     effort.points = power_of_two(all / replicates);
     effort.fineness = fmax(tuning.least_fineness, sqrt(-log10(precision) / 4));
+    effort.noisy = tuning.noisy_fineness + tuning.finer_noisy * fmin(1, fmax(0, -2 - log10(precision)));
     effort.nodes = power_of_two(fmin(tuning.most_nodes, fmax(tuning.least_nodes, tuning.nodes / precision)));
     effort.channel.precision = o->inner > 0 ? o->inner : fmin(tuning.most_inner, tuning.inner * o->precision);
     effort.channel.noise =

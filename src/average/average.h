@@ -23,6 +23,7 @@ typedef struct {
     bool relative;   /* samples: log Z is less that of the same label when nothing is known */
     double fineness; /* of grids and of hidden nodes: 1 for errors of about 1e-4; 0: samples and the channel
                         alone */
+    double noisy;    /* the same where hidden nodes are random, at most; 0: as the rule likes it */
     size_t nodes;    /* hidden nodes of half a rule, where they are a lattice */
     size_t points;   /* lattice points of one replicate, a power of two */
     int replicates;  /* independent random shifts: their spread is the error */

@@ -13,6 +13,12 @@
  * and difference of the tokens are delta sinh(t), t equidistant.  phi does not change under omega -> -omega
  * (even models) nor when the tokens change places: a quarter of the plane is enough.
  *
+ * Bent labels: hidden rows that mix tokens almost evenly make labels of almost equal tokens.  Over u the
+ * difference of these is scaled by anything down to 1/reach, by (1 + 1/c)^-2 with two hidden rows at skip c.
+ * Equidistant labels as fine as the least scale asks for are that many times too many, squared.  So the
+ * difference is delta sinh(s), s equidistant: bumps of any scale are about as wide in s, sqrt(v) over their
+ * distance from zero.  Sums of the tokens are equidistant as before.
+ *
  * Where something is known of the hidden rows as well, phi is its average over their means (hidden_means.c),
  * which has the same symmetries.
  *
@@ -34,15 +40,19 @@
 #define READ_NODES 128 /* whose posteriors are one piece of work */
 
 static const struct {
-    double mean_step;      /* of t, per fineness */
-    double label_step;     /* in units of the width sqrt(v) / steepest, per fineness */
-    double steepest;       /* where the channel answers and nothing is known of it */
+    double mean_step;  /* of t, per fineness */
+    double label_step; /* in units of the width sqrt(v) / steepest, per fineness */
+    double sum_step;   /* where labels are bent, in units of sqrt(v) / reach, per fineness: sums of tokens, */
+    double bent_step;  /* s where tokens hardly differ, */
+    double far_step;   /* and beyond in units of sqrt(v) over the difference of their means */
+    double steepest;   /* where the channel answers and nothing is known of it */
     double most_fineness;  /* of the hidden nodes: errors of 1e-9 */
     double noisy_fineness; /* of labels where hidden nodes are random: finer grids drown in their noise, but
                               not what is cut */
     size_t least_nodes;    /* of half a rule */
     size_t fewer_nodes;    /* times fewer nodes do where labels have different ones, */
     int flat_nodes;        /* and again where nothing is known of the hidden rows */
+    size_t bent_nodes;     /* times fewer do where labels are bent and each has all nodes */
     double bend;           /* delta in units of sqrt(v/q), */
     double most_bend;      /* at most */
     double most_mean;      /* standard deviations */
@@ -53,11 +63,15 @@ static const struct {
     double hidden_row; /* seconds of a usual core that a label takes for each hidden row with random nodes */
 } tuning = {.mean_step = 0.33,
             .label_step = 1.7,
+            .sum_step = 1.0,
+            .bent_step = 0.4,
+            .far_step = 1.0,
             .steepest = 2.0,
             .most_fineness = 1.6,
             .noisy_fineness = 0.65,
             .least_nodes = 1024,
             .fewer_nodes = 8,
+            .bent_nodes = 4,
             .flat_nodes = 4,
             .bend = 2.5,
             .most_bend = 1.0,
@@ -81,10 +95,12 @@ typedef struct {
     double anchor[STAIR_MAX_CELLS]; /* hidden rows */
     stair_fibre fibre;
     stair_denoiser denoiser;
-    bool exchanged;             /* hidden layers are a committee that nothing is known of */
-    bool known;                 /* something is known of the hidden rows too, or they are many: */
+    bool exchanged;         /* hidden layers are a committee that nothing is known of */
+    bool bent;              /* labels are further apart where their tokens are */
+    double reach[2], delta; /* bent: |dw/dlabel|, at most, of sum and difference; unit of the difference */
+    bool known;             /* something is known of the hidden rows too, or they are many: */
     stair_hidden_means *hidden; /* all their means at once, instead of the denoiser */
-    double fineness, mean_step, label_step, mean_offset, label_offset, turn, cut;
+    double fineness, mean_step, label_step, mean_offset, label_offset, bent_offset, turn, cut;
     size_t means;
     double *mean, *share; /* (means, P, 2), (means) */
     double *step;         /* (means): of the labels of each */
@@ -176,6 +192,13 @@ static size_t place_means(grid_job *job, bool write)
     }
 }
 
+/* Of s, where the last row has this mean. */
+static double bent_step(const grid_job *job, const double *last)
+{
+    double apart = M_SQRT1_2 * (last[0] - last[1]);
+    return 1 / (job->fineness * hypot(1 / tuning.bent_step, apart / (tuning.far_step * sqrt(job->v))));
+}
+
 static stair_status make_means(stair_context *context, grid_job *job)
 {
     size_t size = (size_t)(job->p * 2);
@@ -190,25 +213,33 @@ static stair_status make_means(stair_context *context, grid_job *job)
         double width =
             job->hidden ? 0 : stair_denoiser_label_width(&job->denoiser, job->mean + (n + 1) * size - 2);
         job->step[n] = width > 0 ? tuning.label_step * width / job->fineness : job->label_step;
+        if (job->bent) job->step[n] = bent_step(job, job->mean + (n + 1) * size - 2);
     }
     return STAIR_OK;
 }
 
+/* w by its place along two directions, turned from the tokens; bent: their sum and difference. */
 static void label_of_node(const grid_job *job, const stair_node *node, double *w)
 {
-    double a = (node->i + job->label_offset) * job->step[node->group],
-           b = (node->j + job->label_offset) * job->step[node->group];
+    double step = job->step[node->group], a = (node->i + job->label_offset) * step,
+           b = (node->j + job->label_offset) * step;
+    if (job->bent) {
+        a = (node->i + job->label_offset) * job->label_step;
+        b = job->delta * sinh((node->j + job->bent_offset) * step);
+    }
     double c = cos(job->turn), s = sin(job->turn);
     w[0] = a * c - b * s;
     w[1] = a * s + b * c;
 }
 
-/* One of w and -w stands for both. */
+/* One of w and -w stands for both.  Bent: each sum of the tokens has a rule in s of its own, and what these
+ * rules give is even in the sum; minus s is between two places of one, and either will do. */
 static stair_status add_node(stair_context *context, grid_job *job, int mean, int i, int j)
 {
     int back = job->label_offset > 0 ? -1 : 0;
-    bool turned = i + job->label_offset < 0 || (i + job->label_offset == 0 && j < 0);
-    stair_node node = {.group = mean, .i = turned ? back - i : i, .j = turned ? back - j : j};
+    int other = job->bent ? (int)lrint(-2 * job->bent_offset) : back;
+    bool turned = i + job->label_offset < 0 || (i + job->label_offset == 0 && j < 0 && !job->bent);
+    stair_node node = {.group = mean, .i = turned ? back - i : i, .j = turned ? other - j : j};
     return stair_node_set_add(context, &job->nodes, &node);
 }
 
@@ -221,6 +252,17 @@ static double at_anchor(const grid_job *job, const stair_fibre *fibre, double *w
     stair_fibre_map(fibre, 0, 1, u, z, weight);
     for (int t = 0; t < 2; t++) w[t] = z[(size_t)(fibre->dim + t) * STAIR_BLOCK];
     return weight[0];
+}
+
+/* The node next to a place along the two directions. */
+static stair_status add_nearest(stair_context *context, grid_job *job, int mean, double a, double b)
+{
+    double step = job->step[mean];
+    if (job->bent)
+        return add_node(context, job, mean, (int)lrint(a / job->label_step - job->label_offset),
+                        (int)lrint(asinh(b / job->delta) / step - job->bent_offset));
+    return add_node(context, job, mean, (int)lrint(a / step - job->label_offset),
+                    (int)lrint(b / step - job->label_offset));
 }
 
 /* Labels that do occur: hidden rows at a few random places, the last row close to its mean. */
@@ -241,8 +283,7 @@ static stair_status seed_nodes(stair_context *context, grid_job *job)
             at_anchor(job, &job->fibre, w);
             double a = w[0] * cos(job->turn) + w[1] * sin(job->turn),
                    b = w[1] * cos(job->turn) - w[0] * sin(job->turn);
-            STAIR_TRY(add_node(context, job, (int)n, (int)lrint(a / job->step[n] - job->label_offset),
-                               (int)lrint(b / job->step[n] - job->label_offset)));
+            STAIR_TRY(add_nearest(context, job, (int)n, a, b));
         }
     return STAIR_OK;
 }
@@ -363,13 +404,20 @@ static stair_status ask_hidden(stair_context *context, grid_job *job, size_t fir
                                        job->keys, &job->values);
 }
 
+/* What a node stands for, together with the label turned around. */
+static double area_of(const grid_job *job, const stair_node *node)
+{
+    double step = job->step[node->group];
+    bool middle = node->i == 0 && job->label_offset == 0;
+    if (!job->bent) return (middle && node->j == 0 ? 1 : 2) * step * step;
+    return (middle ? 1 : 2) * job->label_step * step * job->delta * cosh((node->j + job->bent_offset) * step);
+}
+
 /* Adds node i of the generation to the sums; how much it counts is returned. */
 static double add_sums(grid_job *job, const stair_node *node, size_t i)
 {
     int count = job->out->count;
-    double step = job->step[node->group],
-           area = (node->i == 0 && node->j == 0 && job->label_offset == 0 ? 1 : 2) * step * step;
-    double share = job->share[node->group] * area;
+    double share = job->share[node->group] * area_of(job, node);
     const double *features = job->values.features + i * (size_t)count;
     job->size += share * job->values.counts[i];
     job->correction += share * job->values.bias[i];
@@ -416,12 +464,22 @@ static stair_status renew_posteriors(stair_context *context, grid_job *job, int 
                                          effort->seed, r, &job->hidden);
     }
     if (job->denoiser.state && !stair_denoiser_is_random(&job->denoiser)) return STAIR_OK;
+    size_t few = job->bent && job->q > 0 ? effort->nodes / tuning.bent_nodes : effort->nodes;
     stair_denoiser_effort how = {.fineness = fmin(tuning.most_fineness, job->fineness),
-                                 .nodes = effort->nodes,
+                                 .nodes = few > tuning.least_nodes ? few : tuning.least_nodes,
                                  .seed = effort->seed + 1000 * (uint64_t)r,
                                  .channel = effort->channel};
     stair_denoiser_destroy(&job->denoiser);
     return stair_denoiser_create(context, job->structure, job->cov, &how, &job->denoiser);
+}
+
+/* Steps of sums and of s, and the shift of the latter: never to labels of two equal tokens. */
+static void bend_replicate(grid_job *job, int r)
+{
+    job->label_step = tuning.sum_step * sqrt(job->v) / (job->reach[0] * job->fineness);
+    job->delta = sqrt(job->v) / job->reach[1];
+    job->bent_offset = (r / 2 % 2 ? 0.75 : 0.25) + (r / 4 % 2 ? 0.125 : 0);
+    job->turn = 0.25 * M_PI;
 }
 
 static stair_status replicate(stair_context *context, grid_job *job, int r)
@@ -434,6 +492,7 @@ static stair_status replicate(stair_context *context, grid_job *job, int r)
     job->mean_offset = 0.5 * (r % 2);
     job->label_offset = 0.5 * ((r ^ r >> 1) % 2);
     job->turn = tuning.turn + 0.2 * (r / 4 % 2); /* far from 45 degrees, where tokens tie */
+    if (job->bent) bend_replicate(job, r);
     job->row = job->out->sample + r * job->out->count;
     stair_node_set_clear(&job->nodes);
     STAIR_TRY(make_means(context, job));
@@ -557,6 +616,18 @@ static stair_status run(stair_context *context, grid_job *job)
     return STAIR_OK;
 }
 
+/* Labels are bent where hidden nodes are random and T(u) is known (model/last_row.h). */
+static stair_status bend(stair_context *context, grid_job *job)
+{
+    stair_last_row last;
+    job->bent = job->structure->many_hidden && job->structure->last_row && !job->exchanged && job->m == 2;
+    if (!job->bent) return STAIR_OK;
+    STAIR_TRY(stair_last_row_open(context, job->model, &last));
+    stair_last_row_reach(&last, job->reach);
+    stair_last_row_close(&last);
+    return STAIR_OK;
+}
+
 static stair_status evaluate(stair_context *context, const stair_structure *structure,
                              const stair_average_effort *effort, const double *q, const double *basis,
                              stair_average *average)
@@ -577,13 +648,15 @@ static stair_status evaluate(stair_context *context, const stair_structure *stru
     job->known = !job->exchanged && stair_hidden_means_fit(structure, q);
     for (int i = 0; i < p * p; i++) job->cov[i] = (i % (p + 1) == 0) - q[i];
     job->v = job->cov[p * p - 1] + model->info.prenoise;
-    job->fineness = job->known && structure->many_hidden ? fmin(tuning.noisy_fineness, effort->fineness)
-                                                         : effort->fineness;
+    job->fineness = effort->fineness;
+    if (structure->many_hidden && (job->known || (structure->last_row && job->q > 0)))
+        job->fineness = fmin(effort->noisy > 0 ? effort->noisy : tuning.noisy_fineness, effort->fineness);
     job->mean_step = tuning.mean_step / job->fineness;
     job->cut = tuning.cut * pow(10, -4 * effort->fineness * effort->fineness);
     stair_last_row_anchor(p - 1, m, job->anchor);
     stair_subspace_set(structure, q, basis, average->kernel, &job->rest);
     stair_status status = stair_fibre_create(context, model, &job->fibre);
+    if (status == STAIR_OK) status = bend(context, job);
     if (status == STAIR_OK) status = run(context, job);
     close_grid(job);
     free(job);

@@ -11,8 +11,11 @@ static const struct {
     int slopes;        /* and |dw/du| is taken */
     double difference; /* step of |dw/du| */
     double linear;     /* rounding of a label that is linear */
-    double steepest; /* largest entry of T: beyond, equidistant nodes would not see where the density peaks */
-} tuning = {.trials = 512, .slopes = 256, .difference = 1e-4, .linear = 1e-10, .steepest = 40.0};
+    double
+        steepest; /* largest entry of T: beyond, equidistant nodes would not see where the density peaks, */
+    double bent;  /* and where grids of labels are bent (average/label_grid.c) */
+} tuning = {
+    .trials = 512, .slopes = 256, .difference = 1e-4, .linear = 1e-10, .steepest = 40.0, .bent = 400.0};
 
 void stair_last_row_anchor(int rows, int m, double *anchor)
 {
@@ -128,22 +131,36 @@ void stair_last_row_slopes(const stair_last_row *last, const double *variance, d
     *slope = sqrt(square);
 }
 
+void stair_last_row_reach(const stair_last_row *last, double reach[2])
+{
+    double u[STAIR_MAX_CELLS], t[STAIR_LAST_TOKENS * STAIR_LAST_TOKENS];
+    reach[0] = reach[1] = 0;
+    for (int trial = 0; trial < tuning.slopes; trial++) {
+        stair_rng_normals(6, STAIR_RNG_POINTS, (uint64_t)trial, last->dim, u);
+        map_one(last, u, t);
+        for (int k = 0; k < 2; k++)
+            reach[k] =
+                fmax(reach[k], M_SQRT1_2 * hypot(t[0] + (k ? -t[1] : t[1]), t[2] + (k ? -t[3] : t[3])));
+    }
+}
+
 /* w = T(u) x with a weight free of x at one place z, and T not close to singular there. */
 static stair_status linear_at(stair_context *context, const stair_last_row *last, const double *z,
                               stair_fibre *fibre, bool *linear)
 {
     int m = last->m;
     double x[STAIR_LAST_TOKENS], w[STAIR_LAST_TOKENS], t[STAIR_LAST_TOKENS * STAIR_LAST_TOKENS];
+    double most = m == 2 && last->dim > 2 ? tuning.bent : tuning.steepest;
     STAIR_TRY(stair_last_row_open_at(context, fibre->model, z, z + last->dim, fibre));
     stair_last_row_one(fibre, m, last->anchor, x);
     double weight = stair_last_row_one(fibre, m, z, w), other = map_one(last, z, t);
-    *linear = fabs(weight - other) <= tuning.linear * tuning.steepest * weight;
+    *linear = fabs(weight - other) <= tuning.linear * most * weight;
     for (int i = 0; i < m; i++) {
         for (int j = 0; j < m; j++) {
             w[i] -= t[i * m + j] * x[j];
-            *linear &= fabs(t[i * m + j]) <= tuning.steepest;
+            *linear &= fabs(t[i * m + j]) <= most;
         }
-        *linear &= fabs(w[i]) <= tuning.linear * tuning.steepest;
+        *linear &= fabs(w[i]) <= tuning.linear * most;
     }
     return STAIR_OK;
 }

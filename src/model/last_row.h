@@ -41,6 +41,9 @@ void stair_last_row_map(const stair_last_row *last, int n, const double *u, doub
 void stair_last_row_slopes(const stair_last_row *last, const double *variance, double *slope,
                            double *steepest);
 
+/* Two tokens: the largest |T e| over typical u, e along the sum of the tokens and along their difference. */
+void stair_last_row_reach(const stair_last_row *last, double reach[2]);
+
 /* A fibre open at the label of these rows; and w (M) and the weight of an open fibre at u (dim). */
 stair_status stair_last_row_open_at(stair_context *context, const stair_model *model, const double *hidden,
                                     const double *w, stair_fibre *fibre);

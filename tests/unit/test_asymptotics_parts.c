@@ -363,7 +363,7 @@ static void a_solve_does_not_hop_between_rules(void **state)
     stair_branch *b = malloc(sizeof *b);
     stair_branch_point *point = malloc(sizeof *point);
     stair_asymptotics_options how = stair_asymptotics_defaults();
-    const double v = 0.19, q[9] = {1 - 1.5 * v, 0, 0, 0, 1 - 1.4 * v, 0, 0, 0, 1 - 0.03 * v};
+    const double v = 0.185, q[9] = {1 - 1.5 * v, 0, 0, 0, 1 - 1.4 * v, 0, 0, 0, 1 - 0.03 * v};
     (void)state;
     how.precision = 0.02;
     assert_true(b && point);
