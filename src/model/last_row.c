@@ -150,7 +150,8 @@ static stair_status linear_at(stair_context *context, const stair_last_row *last
 {
     int m = last->m;
     double x[STAIR_LAST_TOKENS], w[STAIR_LAST_TOKENS], t[STAIR_LAST_TOKENS * STAIR_LAST_TOKENS];
-    double most = m == 2 && last->dim > 2 ? tuning.bent : tuning.steepest;
+    bool bent = m == 2 && last->dim > 2;
+    double most = bent ? tuning.bent : tuning.steepest;
     STAIR_TRY(stair_last_row_open_at(context, fibre->model, z, z + last->dim, fibre));
     stair_last_row_one(fibre, m, last->anchor, x);
     double weight = stair_last_row_one(fibre, m, z, w), other = map_one(last, z, t);
@@ -162,6 +163,7 @@ static stair_status linear_at(stair_context *context, const stair_last_row *last
         }
         *linear &= fabs(w[i]) <= tuning.linear * most;
     }
+    if (bent) *linear &= t[0] * t[3] > t[1] * t[2]; /* as at the anchor: nowhere in between is it singular */
     return STAIR_OK;
 }
 

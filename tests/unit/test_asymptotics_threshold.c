@@ -241,6 +241,7 @@ static void grid_agrees_with_samples_and_channel(void **state)
     compare_averages("attention:layers=2,skip=0.5,prenoise=0.02", (double[]){0.7, 0.96}, 1024, 0.03);
     compare_averages("attention:layers=3,skip=1", (double[]){0.3, 0.2, 0.8}, 128, 0.1);
     compare_averages("attention:layers=3,skip=1", (double[]){0.3, 0, 0.8}, 128, 0.15);
+    compare_averages("attention:layers=3,skip=0.12", (double[]){0.3, 0.2, 0.9}, 128, 0.1);
 }
 
 /* Posterior by hidden nodes against the channel, with the hidden row unknown and partly known. */
