@@ -28,6 +28,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 COLOURS = ("#1b6ca8", "#c0392b", "#27803b")
 MOST_ALPHA = {2: 1.2, 3: 1.4}
+TICK = 0.2
 WORDS = {2: "two", 3: "three"}
 
 
@@ -122,7 +123,7 @@ def some_skips(options, layers, precision, values):
 
 
 def draw(path, layers, rows):
-    """Lines of alpha against c, on a logarithmic axis of c."""
+    """Lines of alpha against c with bands of their errors, on a logarithmic axis of c."""
     wide, high, left, low = 640, 420, 60, 50
     most = MOST_ALPHA[layers]
     first, last = math.log(rows[0]["skip"]), math.log(rows[-1]["skip"])
@@ -133,19 +134,24 @@ def draw(path, layers, rows):
 
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{wide}" height="{high}" font-family="sans-serif" '
              f'font-size="13"><rect width="100%" height="100%" fill="white"/>']
-    for k in range(5):
-        x, y = place(rows[0]["skip"], most * k / 4).split(",")
+    for k in range(round(most / TICK) + 1):
+        x, y = place(rows[0]["skip"], TICK * k).split(",")
         parts.append(f'<line x1="{x}" y1="{y}" x2="{wide - 20}" y2="{y}" stroke="#dddddd"/>'
-                     f'<text x="{left - 8}" y="{float(y) + 4}" text-anchor="end">{most * k / 4:.2g}</text>')
+                     f'<text x="{left - 8}" y="{float(y) + 4}" text-anchor="end">{TICK * k:.1f}</text>')
     for skip in (0.1, 0.2, 0.5, 1, 2, 4):
         x = place(skip, 0).split(",")[0]
         parts.append(f'<text x="{x}" y="{high - low + 18}" text-anchor="middle">{skip:g}</text>')
+    names = float(place(1, 0.67).split(",")[1])  # between the lines
     for layer in range(1, layers + 1):
         name = f"alpha{layer}"
-        points = [place(r["skip"], float(r[name])) for r in rows if r.get(name) and math.isfinite(float(r[name]))]
+        known = [(r["skip"], float(r[name]), float(r[f"{name}_error"])) for r in rows if r.get(name)]
+        known = [(c, a, e) for c, a, e in known if math.isfinite(a)]
+        points = [place(c, a) for c, a, e in known]
+        band = [place(c, a - e) for c, a, e in known] + [place(c, a + e) for c, a, e in known[::-1]]
+        parts.append(f'<polygon fill="{COLOURS[layer - 1]}" fill-opacity="0.25" points="{" ".join(band)}"/>')
         parts.append(f'<polyline fill="none" stroke="{COLOURS[layer - 1]}" stroke-width="2" points="'
                      f'{" ".join(points)}"/>')
-        parts.append(f'<text x="{wide - 110}" y="{30 + 18 * layer}" fill="{COLOURS[layer - 1]}">layer {layer}'
+        parts.append(f'<text x="{wide - 110}" y="{names + 18 * layer}" fill="{COLOURS[layer - 1]}">layer {layer}'
                      '</text>')
     parts.append(f'<text x="{wide / 2}" y="{high - 10}" text-anchor="middle">skip strength c</text>'
                  f'<text x="16" y="{high / 2}" transform="rotate(-90 16 {high / 2})" text-anchor="middle">'
