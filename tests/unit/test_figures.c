@@ -130,6 +130,132 @@ static void damaged_numbers_are_refused(void **state)
     figure_table_destroy(&t);
 }
 
+static bool says(const char *text, const char *part)
+{
+    if (!strstr(text, part)) print_error("no '%s'\n", part);
+    return strstr(text, part) != NULL;
+}
+
+static char *text_of(const char *path)
+{
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    char *text = calloc(1, 1 << 16);
+    assert_true(fread(text, 1, 1 << 16, file) < 1 << 16);
+    fclose(file);
+    return text;
+}
+
+/* The shortest decimals that read back as the same number; errors, by their names, to three digits. */
+static void numbers_as_they_are_written(void **state)
+{
+    (void)state;
+    figure_table *t, *back;
+    const char *path = inside("written.csv");
+    assert_int_equal(figure_table_create(context, "a b_error _error errors", &t), STAIR_OK);
+    const double rows[][4] = {{0.1, 0.123456, 0.123456, 1 / 3.0},
+                              {0.1 + 0.2, 1e-7 / 3, 1e300, -5e-324},
+                              {NAN, NAN, INFINITY, -INFINITY},
+                              {123456789012345, INFINITY, -0.5, 0}};
+    for (int k = 0; k < 4; k++)
+        assert_int_equal(figure_table_add(context, t, k < 2 ? "one" : "", rows[k]), STAIR_OK);
+    assert_int_equal(figure_table_mark(context, t, "weak", 0.1, 0.1, "1 2"), STAIR_OK);
+    assert_int_equal(figure_table_mark(context, t, "perfect", INFINITY, 0, ""), STAIR_OK);
+    t->parts = 3;
+    assert_int_equal(figure_table_write(context, t, "first\n\nthird", path, false), STAIR_OK);
+    char *text = text_of(path);
+    assert_string_equal(text, "# first\n# \n# third\n# parts 3 rows 4\n"
+                              "# mark,weak,0.1,0.10000000000000001,1 2\n# mark,perfect,inf,0,\n"
+                              "series,a,b_error,_error,errors\n"
+                              "one,0.1,0.123,0.123456,0.3333333333333333\n"
+                              "one,0.30000000000000004,3.33e-08,1e+300,-4.94065645841247e-324\n"
+                              ",nan,nan,inf,-inf\n,123456789012345,inf,-0.5,0\n");
+    free(text);
+    assert_int_equal(figure_table_read(context, "first\n\nthird", path, &back), STAIR_OK);
+    assert_true(back->rows == 4 && back->columns == 4 && back->marks == 2 && back->parts == 3);
+    for (int row = 0; row < 4; row++) {
+        assert_string_equal(back->series[row], row < 2 ? "one" : "");
+        for (int k = 0; k < 4; k++) {
+            double was = rows[row][k], is = back->cell[4 * row + k];
+            assert_true(k == 1 && isfinite(was) ? fabs(is - was) <= 5e-3 * was
+                                                : is == was || (isnan(is) && isnan(was)));
+        }
+    }
+    figure_table_destroy(&back);
+    t->one_series = true;
+    t->rows = 1;
+    t->marks = 0;
+    assert_int_equal(figure_table_write(context, t, "", path, true), STAIR_OK);
+    text = text_of(path);
+    assert_string_equal(text,
+                        "# parts 3 rows 1\na,b_error,_error,errors\n0.1,0.123,0.123456,0.3333333333333333\n");
+    free(text);
+    for (int k = 0; k < FIGURE_MARKS; k++)
+        assert_int_equal(figure_table_mark(context, t, "weak", k, 0, ""), STAIR_OK);
+    assert_int_equal(figure_table_mark(context, t, "weak", 1, 0, ""), STAIR_FAILED);
+    assert_true(t->mark[FIGURE_MARKS - 1].value == FIGURE_MARKS - 1);
+    figure_table_destroy(&t);
+    figure_table_destroy(&t); /* nothing */
+}
+
+static figure_table *imported(const char *text)
+{
+    figure_table *t;
+    FILE *file = fopen(inside("imported.csv"), "w");
+    fputs(text, file);
+    fclose(file);
+    stair_status status = figure_table_import(context, inside("imported.csv"), &t);
+    assert_true(status == STAIR_OK ? t != NULL : status == STAIR_BAD_INPUT && !t);
+    return t;
+}
+
+static void tables_of_others(void **state)
+{
+    (void)state;
+    figure_table *t =
+        imported("x,series,a_name_of_a_column_that_is_longer_than_all\n1,2,3\n4,5,-6e-1"); /* no end */
+    assert_true(t->one_series && t->columns == 3 && t->rows == 2 && t->marks == 0 && t->parts == 0);
+    assert_true(figure_table_at(t, 1, "series") == 5 && t->cell[5] == -0.6);
+    assert_true(figure_table_column(t, "x") == 0 && figure_table_column(t, "series") == 1);
+    assert_string_equal(t->column[2], "a_name_of_a_column_that_is_longer_than_");
+    figure_table_destroy(&t);
+    t = imported("# any\n# mark,weak,2,0.25\n# mark,perfect,3,0,1 2,more\n# mark,\nseries,x\n"
+                 "a_series_with_a_name_longer_than_there_is_room,1\n,2\n");
+    assert_true(!t->one_series && t->columns == 1 && t->rows == 2 && t->marks == 2);
+    assert_string_equal(t->series[0], "a_series_with_a_name_longer_than_there_");
+    assert_string_equal(t->mark[0].text, "");
+    assert_string_equal(t->mark[1].text, "1 2");
+    assert_true(t->mark[0].error == 0.25 && t->mark[1].value == 3 && t->mark[1].error == 0);
+    figure_table_destroy(&t);
+    t = imported("x\n");
+    assert_true(t->rows == 0 && t->columns == 1);
+    figure_table_destroy(&t);
+    static const char *const damaged[] = {
+        "",
+        "# any\n",
+        "x,y z\n1,2\n",
+        "x,\"y\"\n1,2\n",
+        "x,\ty\n1,2\n",
+        "x,y\n1\n",
+        "x,y\n1,2,\n",
+        "x,y\n1,2 \n",
+        "x,y\n\n1,2\n",
+        "series,x\na\n",
+        "# mark,weak,1\nx\n1\n",
+        "# mark,weak,one,1,\nx\n1\n",
+        "# parts 1 rows 0\nx\n1\n",
+    };
+    for (size_t k = 0; k < sizeof damaged / sizeof *damaged; k++)
+        if ((t = imported(damaged[k]))) fail_msg("taken: %s", damaged[k]);
+    imported("x,y\n1,2\n3,b\n");
+    assert_true(says(stair_context_message(context), "imported.csv, line 3: not the numbers of a figure"));
+    assert_int_equal(figure_table_import(context, inside("none.csv"), &t), STAIR_BAD_INPUT);
+    assert_null(t);
+    t = (figure_table *)state;
+    assert_int_equal(figure_table_read(context, "", inside("none.csv"), &t), STAIR_OK);
+    assert_null(t);
+}
+
 static void labels_of_gnuplot(void **state)
 {
     (void)state;
@@ -139,6 +265,12 @@ static void labels_of_gnuplot(void **state)
         {"$Q_{ab}$ of it", "{/:Italic Q}_{{/:Italic ab}} of it"},
         {"$-1$ to 1-2", "−1 to 1-2"},
         {"5\\% \\unknown", "5% unknown"},
+        {"", ""},
+        {"a^b@c&d~e", "abcde"},
+        {"$a_{b}^{2}\\, 5$", "{/:Italic a}_{{/:Italic b}}^{2}  5"},
+        {"$\\alpha\\beta\\eta\\lambda\\infty$", "αβηλ∞"},
+        {"$\\times\\leq\\geq\\pm\\star\\to\\ell$", "×≤≥±*→{/:Italic l}"},
+        {"$\\mathcal{S}$$x$y", "{{/:Italic S}}{/:Italic x}y"},
     };
     char text[64], little[8];
     for (size_t k = 0; k < sizeof pairs / sizeof *pairs; k++) {
@@ -147,6 +279,8 @@ static void labels_of_gnuplot(void **state)
     }
     figure_label_gnuplot("abcdefghijkl", little, sizeof little);
     assert_string_equal(little, "abcdefg");
+    figure_label_gnuplot("$\\infty\\infty\\infty$", little, 7); /* cut off between bytes */
+    assert_int_equal(strlen(little), 6);
 }
 
 static void curves_leave_out_what_is_no_number(void **state)
@@ -198,12 +332,6 @@ static void room_of_a_plot(void **state)
         for (int other = layer + 1; other <= 6; other++)
             assert_int_not_equal(figure_layer_colour(layer), figure_layer_colour(other));
     assert_int_equal(figure_layer_colour(7), figure_layer_colour(1));
-}
-
-static bool says(const char *text, const char *part)
-{
-    if (!strstr(text, part)) print_error("no '%s'\n", part);
-    return strstr(text, part) != NULL;
 }
 
 static void scripts_say_what_the_plot_does(void **state)
@@ -396,15 +524,67 @@ static void steps_are_shaded(void **state)
     figure_table_destroy(&job.table);
 }
 
+/* Steps that are not in the frame, and those that say nothing of a layer, are left out. */
+static void steps_in_the_frame(void **state)
+{
+    (void)state;
+    figure_request request = {.context = context};
+    figure_job job = {.request = &request, .context = context, .table = table_of("x", 0)};
+    static const struct {
+        const char *name, *text;
+        double value;
+    } marks[] = {{"weak", "3 1", 0.5},  {"spinodal", "1", 0.6},      {"weak", "1", INFINITY},
+                 {"weak", "1", 2},      {"weak", "1", 2.5},          {"weak", "2", 1.5},
+                 {"perfect", "1 2", 2}, {"perfect", "1 2", INFINITY}};
+    for (size_t k = 0; k < sizeof marks / sizeof *marks; k++)
+        figure_table_mark(context, job.table, marks[k].name, marks[k].value, 0.01, marks[k].text);
+    figure_plot *plot = calloc(1, sizeof *plot);
+    plot->x[0] = 0.25;
+    figure_draw_steps(&job, plot, 2, 0.7);
+    assert_true(plot->ranges == 3 && plot->labels == 2);
+    static const double ends[] = {0.25, 0.5, 1.5, 2};
+    const int colours[] = {FIGURE_GREY, figure_layer_colour(3), figure_layer_colour(2)};
+    for (int k = 0; k < 3; k++) {
+        assert_true(plot->range[k].from == ends[k] && plot->range[k].to == ends[k + 1]);
+        assert_int_equal(plot->range[k].colour, colours[k]);
+    }
+    assert_string_equal(plot->label[0].text, "$\\alpha_{1} = 0.50$");
+    assert_string_equal(plot->label[1].text, "$\\alpha_{2} = 1.50$");
+    assert_true(plot->label[1].x == 1.5 && plot->label[1].height == 0.7);
+    free(plot);
+    figure_table_destroy(&job.table);
+}
+
+/* Of a step that teaches all: as many as fit, each whole or none. */
+static void steps_say_what_they_teach(void **state)
+{
+    (void)state;
+    figure_request request = {.context = context};
+    figure_job job = {.request = &request, .context = context, .table = table_of("x", 0)};
+    stair_step steps[3] = {{.kind = STAIR_STEP_WEAK, .alpha = 0.25, .error = 0.5, .learn_count = 24},
+                           {.kind = STAIR_STEP_SPINODAL, .alpha = 0.75},
+                           {.kind = STAIR_STEP_PERFECT, .alpha = 2, .learn_count = 1, .learns = {7}}};
+    for (int k = 0; k < 24; k++) steps[0].learns[k] = k + 1;
+    assert_int_equal(figure_mark_steps(&job, 3, steps), STAIR_OK);
+    assert_int_equal(job.table->marks, 3);
+    assert_string_equal(job.table->mark[0].text,
+                        "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24");
+    assert_string_equal(job.table->mark[1].text, "");
+    assert_string_equal(job.table->mark[1].name, "spinodal");
+    assert_string_equal(job.table->mark[2].text, "7");
+    assert_true(job.table->mark[0].error == 0.5 && job.table->mark[2].value == 2);
+    figure_table_destroy(&job.table);
+}
+
 /* The last digit is wrong by less than one. */
 static void steps_have_the_digits_they_deserve(void **state)
 {
     static const struct {
         double error;
         const char *label;
-    } cases[] = {{0, "$\\alpha_{1} = 1.166$"},
-                 {9e-4, "$\\alpha_{1} = 1.166$"},
-                 {7e-3, "$\\alpha_{1} = 1.17$"},
+    } cases[] = {{0, "$\\alpha_{1} = 1.166$"},    {1e-7, "$\\alpha_{1} = 1.166$"},
+                 {0.9, "$\\alpha_{1} = 1.2$"},    {30, "$\\alpha_{1} = 1.2$"},
+                 {9e-4, "$\\alpha_{1} = 1.166$"}, {7e-3, "$\\alpha_{1} = 1.17$"},
                  {0.02, "$\\alpha_{1} = 1.2$"}};
     (void)state;
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
@@ -588,6 +768,8 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_come_back),
         cmocka_unit_test(damaged_numbers_are_refused),
+        cmocka_unit_test(numbers_as_they_are_written),
+        cmocka_unit_test(tables_of_others),
         cmocka_unit_test(labels_of_gnuplot),
         cmocka_unit_test(curves_leave_out_what_is_no_number),
         cmocka_unit_test(room_of_a_plot),
@@ -595,6 +777,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(text_in_pictures),
         cmocka_unit_test(means_over_runs),
         cmocka_unit_test(steps_are_shaded),
+        cmocka_unit_test(steps_in_the_frame),
+        cmocka_unit_test(steps_say_what_they_teach),
         cmocka_unit_test(steps_have_the_digits_they_deserve),
         cmocka_unit_test(figures_draw_what_they_have),
         cmocka_unit_test(work_folders_go),
