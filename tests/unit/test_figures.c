@@ -455,6 +455,165 @@ static void text_in_pictures(void **state)
     assert_false(figure_picture_is_whole("png", pdf, sizeof pdf - 1));
 }
 
+static bool whole(const char *kind, const char *start, int middle, const char *end, int after)
+{
+    char data[512];
+    size_t size = strlen(start);
+    memcpy(data, start, size);
+    memset(data + size, '.', (size_t)middle);
+    size += (size_t)middle;
+    memcpy(data + size, end, strlen(end));
+    size += strlen(end);
+    memset(data + size, '.', (size_t)after);
+    size += (size_t)after;
+    char *exact = malloc(size); /* sanitizers see a byte beyond */
+    memcpy(exact, data, size);
+    bool found = figure_picture_is_whole(kind, exact, size);
+    free(exact);
+    return found;
+}
+
+/* The end of a picture is near the end of its file; a head and an end alone are none. */
+static void pictures_cut_off(void **state)
+{
+    (void)state;
+    static const char png[] = "\x89PNG\r\n\x1a\n";
+    assert_true(whole("png", png, 30, "IEND", 4) && !whole("png", png, 29, "IEND", 4));
+    assert_true(!whole("png", png, 90, "IEND", 3) && !whole("png", png, 90, "IEND", 5));
+    assert_true(!whole("png", "\x89PNG\r\n\x1a\r", 90, "IEND", 4) && !whole("png", png, 90, "IENd", 4));
+    assert_true(whole("svg", "<svg", 0, "</svg>", 0) && whole("svg", "..<svg>", 100, "</svg>", 58));
+    assert_true(!whole("svg", "..<svg>", 100, "</svg>", 59) && !whole("svg", "<sv", 100, "</svg>", 0));
+    assert_true(!whole("svg", "<svg>", 100, "</svg", 0));
+    assert_true(whole("pdf", "%PDF-", 55, "%%EOF", 0) && !whole("pdf", "%PDF-", 54, "%%EOF", 0));
+    assert_true(whole("pdf", "%PDF-", 100, "%%EOF", 59) && !whole("pdf", "%PDF-", 100, "%%EOF", 60));
+    assert_true(!whole("pdf", "%PDf-", 100, "%%EOF", 0) && !whole("pdf", "%PDF-", 100, "%%EO", 0));
+}
+
+static spool stamped(const char *kind, const char *data, size_t size, const char *title, const char *text)
+{
+    char *exact = malloc(size + !size);
+    memcpy(exact, data, size);
+    spool s = open_spool();
+    figure_picture_write(kind, exact, size, title, text, s.file);
+    close_spool(&s);
+    free(exact);
+    return s;
+}
+
+/* CRC-32 by the table of PNG's own appendix: one byte at a time. */
+static uint32_t crc_by_bytes(const char *data, size_t size)
+{
+    uint32_t crc = 0xffffffff;
+    for (size_t k = 0; k < size; k++) {
+        uint32_t byte = (crc ^ (unsigned char)data[k]) & 255;
+        for (int bit = 0; bit < 8; bit++) byte = byte / 2 ^ (byte % 2 ? 0xedb88320 : 0);
+        crc = crc / 256 ^ byte;
+    }
+    return ~crc;
+}
+
+static uint32_t four_bytes(const char *at)
+{
+    uint32_t value = 0;
+    for (int k = 0; k < 4; k++) value = 256 * value + (unsigned char)at[k];
+    return value;
+}
+
+/* Chunks behind the head: length, kind, key, NUL and text, and the sum over all but the length. */
+static void text_in_png(void **state)
+{
+    (void)state;
+    char png[64] = "\x89PNG\r\n\x1a\n0123456789abcdef012345678IDATxIEND1234", long_text[301], *at;
+    memset(long_text, 'w', 300);
+    long_text[300] = 0;
+    spool s = stamped("png", png, 50, "\xc3\xa9\x1f \n", long_text);
+    static const char *const keys[] = {"Title", "Description", "Software"};
+    const char *texts[] = {"??? \n", long_text, "stair " STAIR_VERSION};
+    assert_memory_equal(s.text, png, 33);
+    at = s.text + 33;
+    for (int k = 0; k < 3; k++) {
+        size_t key = strlen(keys[k]) + 1, length = key + strlen(texts[k]);
+        assert_int_equal(four_bytes(at), length);
+        assert_memory_equal(at + 4, "tEXt", 4);
+        assert_string_equal(at + 8, keys[k]);
+        assert_memory_equal(at + 8 + key, texts[k], strlen(texts[k]));
+        assert_int_equal(four_bytes(at + 8 + length), crc_by_bytes(at + 4, 4 + length));
+        at += 12 + length;
+    }
+    assert_int_equal(s.text + s.size - at, 50 - 33);
+    assert_memory_equal(at, png + 33, 50 - 33);
+    free(s.text);
+}
+
+/* What gnuplot says of itself goes, wherever it is and whatever it is; fonts get others to stand in. */
+static void text_in_svg(void **state)
+{
+    (void)state;
+#define SPACE "<svg xml:space=\"preserve\""
+#define FONTS "font-family=\"CMU Serif, Latin Modern Roman, STIX Two Text, Times, serif\""
+    static const char *const pairs[][2] = {
+        {"<svg><g/></svg>", SPACE ">\n<title>t</title>\n<desc>d</desc>\n<g/></svg>"},
+        {"x<svg a=\"b\">\r\n <title>u</title> \n<desc>v</desc>w</svg>",
+         "x" SPACE " a=\"b\">\n<title>t</title>\n<desc>d</desc>\nw</svg>"},
+        {"<svg><desc>v</desc><title>u</title></svg>",
+         SPACE ">\n<title>t</title>\n<desc>d</desc>\n<title>u</title></svg>"},
+        {"<svg><title>u</svg>", SPACE ">\n<title>t</title>\n<desc>d</desc>\n<title>u</svg>"},
+        {"<svg>.<title>u</title></svg>",
+         SPACE ">\n<title>t</title>\n<desc>d</desc>\n.<title>u</title></svg>"},
+        {"<svg", SPACE "\n<title>t</title>\n<desc>d</desc>\n"},
+        {"<svg>a font-family=\"CMU Serif\" b font-family=\"CMU Serif\"font-family=\"CMU Sans\"",
+         SPACE ">\n<title>t</title>\n<desc>d</desc>\na " FONTS " b " FONTS "font-family=\"CMU Sans\""},
+    };
+    for (size_t k = 0; k < sizeof pairs / sizeof *pairs; k++) {
+        spool s = stamped("svg", pairs[k][0], strlen(pairs[k][0]), "t", "d");
+        assert_string_equal(s.text, pairs[k][1]);
+        free(s.text);
+    }
+    spool s = stamped("svg", "<svg></svg>", 11, "\xc3\xa9\t<>&\n!", " \x1f~");
+    assert_string_equal(s.text, SPACE ">\n<title>\xc3\xa9&lt;&gt;&amp;\n!</title>\n<desc> ~</desc>\n</svg>");
+    free(s.text);
+}
+
+/* An update behind the end, or a comment where there is no plain trailer near it. */
+static void text_in_pdf(void **state)
+{
+    (void)state;
+    static const char trailer[] = "trailer\n<< /Size 7 /Root 3 0 R >>\nstartxref\n99\n%%EOF";
+    char pdf[2048], wanted[4096];
+    for (int k = 0; k < 4; k++) { /* with an end of line or without; and an older trailer before */
+        int size = snprintf(pdf, sizeof pdf, "%%PDF-1.5\n%s%s%s",
+                            k / 2 ? "trailer << /Size 4 /Root 1 0 R >> startxref 5 %%EOF\n" : "", trailer,
+                            k % 2 ? "\n" : "");
+        spool s = stamped("pdf", pdf, (size_t)size, "\\t)", "\xc3 \x1f~\x7f");
+        int start = size + !(k % 2);
+        int used =
+            snprintf(wanted, sizeof wanted,
+                     "%s%s7 0 obj\n<< /Title (\\\\t\\))\n   /Subject (?  ~?)\n   /Creator (stair %s)\n>>\n"
+                     "endobj\n",
+                     pdf, k % 2 ? "" : "\n", STAIR_VERSION);
+        snprintf(wanted + used, sizeof wanted - (size_t)used,
+                 "xref\n7 1\n%010d 00000 n \ntrailer\n<< /Size 8 /Root 3 0 R /Info 7 0 R /Prev 99 >>\n"
+                 "startxref\n%d\n%%%%EOF\n",
+                 start, used);
+        assert_string_equal(s.text, wanted);
+        free(s.text);
+    }
+    static const char *const parts[] = {"trailer", "/Size", "/Root", "startxref"};
+    for (int k = 0; k < 6; k++) { /* one of them is missing, or far from the end */
+        int size = snprintf(pdf, sizeof pdf, "%%PDF-1.5\n%s\n", trailer);
+        if (k < 4)
+            *strstr(pdf, parts[k]) = '!';
+        else if (k == 4)
+            size += snprintf(pdf + size, sizeof pdf - (size_t)size, "%1024s\n", "");
+        else
+            memcpy(strstr(pdf, "99"), "xx", 2);
+        spool s = stamped("pdf", pdf, (size_t)size, "t", "a(b\n");
+        snprintf(wanted, sizeof wanted, "%s%% (a\\(b )\n", pdf);
+        assert_string_equal(s.text, wanted);
+        free(s.text);
+    }
+}
+
 static void means_over_runs(void **state)
 {
     (void)state;
@@ -775,6 +934,10 @@ int main(int argc, char **argv)
         cmocka_unit_test(room_of_a_plot),
         cmocka_unit_test(scripts_say_what_the_plot_does),
         cmocka_unit_test(text_in_pictures),
+        cmocka_unit_test(pictures_cut_off),
+        cmocka_unit_test(text_in_png),
+        cmocka_unit_test(text_in_svg),
+        cmocka_unit_test(text_in_pdf),
         cmocka_unit_test(means_over_runs),
         cmocka_unit_test(steps_are_shaded),
         cmocka_unit_test(steps_in_the_frame),
