@@ -75,6 +75,13 @@ static inline stair_errors told_errors(double x)
 
 static int (*steps_of)(const char *spec, stair_step *list);
 
+/* Behind the end of each list stands one more that looks like the others. */
+static inline void beyond(stair_step *list, int count, int capacity)
+{
+    for (int k = count; k < capacity; k++)
+        list[k] = (stair_step){.alpha = 0.0123, .error = 50, .learn_count = 1, .learns = {1}};
+}
+
 stair_status stair_threshold(stair_context *c, const stair_model *model, const stair_asymptotics_options *how,
                              int steps, int capacity, stair_step *list, int *count)
 {
@@ -87,6 +94,7 @@ stair_status stair_threshold(stair_context *c, const stair_model *model, const s
     *count = steps_of(stair_model_spec(model), all);
     if (*count > capacity) *count = capacity;
     memcpy(list, all, (size_t)*count * sizeof *list);
+    beyond(list, *count, capacity);
     return answer(r);
 }
 
@@ -256,11 +264,12 @@ stair_status stair_staircase_curve_create(stair_context *c, const stair_model *m
     *s = (stair_staircase_curve){.indices = p, .points = points, .worst = 0.0625};
     s->step = calloc(8, sizeof *s->step);
     s->steps = steps_of(stair_model_spec(model), s->step);
-    s->alpha = calloc((size_t)points, sizeof *s->alpha);
-    s->q = calloc((size_t)(points * p), sizeof *s->q);
-    s->q_error = calloc((size_t)(points * p), sizeof *s->q_error);
-    s->errors = calloc((size_t)points, sizeof *s->errors);
-    for (int i = 0; i < points; i++) {
+    beyond(s->step, s->steps, 8);
+    s->alpha = calloc((size_t)points + 1, sizeof *s->alpha);
+    s->q = calloc((size_t)(points * p + p), sizeof *s->q);
+    s->q_error = calloc((size_t)(points * p + p), sizeof *s->q_error);
+    s->errors = calloc((size_t)points + 1, sizeof *s->errors);
+    for (int i = 0; i <= points; i++) {
         s->alpha[i] = 0.03125 * i;
         s->errors[i] = told_errors(s->alpha[i]);
         for (int k = 0; k < p; k++) {
@@ -303,14 +312,14 @@ stair_status stair_gamp(stair_context *c, const stair_model *model, const stair_
     int p = stair_model_describe(model).indices;
     stair_gamp_result *g = *result = calloc(1, sizeof *g);
     *g = (stair_gamp_result){.runs = how->seeds, .indices = p, .dim = how->dim};
-    g->run = calloc((size_t)how->seeds, sizeof *g->run);
-    for (int k = 0; k < how->seeds; k++) {
+    g->run = calloc((size_t)how->seeds + 1, sizeof *g->run);
+    for (int k = 0; k <= how->seeds; k++) {
         stair_gamp_run *run = &g->run[k];
         int count = length_of(k);
         *run = (stair_gamp_run){.seed = how->seed + (uint64_t)k, .alpha = how->alpha + 1e-3, .count = count};
-        run->history = calloc((size_t)count, sizeof *run->history);
-        run->cosine = calloc((size_t)(count * p), sizeof *run->cosine);
-        for (int i = 0; i < count; i++) {
+        run->history = calloc((size_t)count + 1, sizeof *run->history);
+        run->cosine = calloc((size_t)(count * p + p), sizeof *run->cosine);
+        for (int i = 0; i <= count; i++) {
             stair_errors e = told_errors(i + (double)how->seed);
             run->history[i] = (stair_gamp_record){.bayes = e.bayes,
                                                   .bayes_error = e.bayes_error,
@@ -329,7 +338,7 @@ void stair_gamp_result_destroy(stair_gamp_result **result)
     *result = NULL;
     if (!g) return;
     alive--;
-    for (int k = 0; k < g->runs; k++) free(g->run[k].history), free(g->run[k].cosine);
+    for (int k = 0; k <= g->runs; k++) free(g->run[k].history), free(g->run[k].cosine);
     free(g->run), free(g);
 }
 
@@ -376,12 +385,12 @@ stair_status stair_sgd(stair_context *c, const stair_model *model, const stair_s
     if (status != STAIR_OK) return status;
     stair_sgd_result *g = *result = calloc(1, sizeof *g);
     *g = (stair_sgd_result){.runs = how->seeds, .layers = stair_model_describe(model).layers};
-    g->run = calloc((size_t)how->seeds, sizeof *g->run);
-    for (int k = 0; k < how->seeds; k++) {
+    g->run = calloc((size_t)how->seeds + 1, sizeof *g->run);
+    for (int k = 0; k <= how->seeds; k++) {
         stair_sgd_run *run = &g->run[k];
         *run = (stair_sgd_run){.count = records_of(k), .diverged = records_of(k) < 4};
-        run->history = calloc((size_t)run->count, sizeof *run->history);
-        for (int i = 0; i < run->count; i++) {
+        run->history = calloc((size_t)run->count + 1, sizeof *run->history);
+        for (int i = 0; i <= run->count; i++) {
             stair_sgd_record *h = &run->history[i];
             h->epoch = 0.25 * i;
             h->train = told(BAYES, i, k);
@@ -399,7 +408,7 @@ void stair_sgd_result_destroy(stair_sgd_result **result)
     *result = NULL;
     if (!g) return;
     alive--;
-    for (int k = 0; k < g->runs; k++) free(g->run[k].history);
+    for (int k = 0; k <= g->runs; k++) free(g->run[k].history);
     free(g->run), free(g);
 }
 
@@ -461,12 +470,12 @@ stair_status stair_train(stair_context *c, const stair_vocab *vocab, const stair
     if (status != STAIR_OK) return status;
     stair_train_result *g = *result = calloc(1, sizeof *g);
     *g = (stair_train_result){.runs = how->runs, .layers = 2};
-    g->run = calloc((size_t)how->runs, sizeof *g->run);
-    for (int k = 0; k < how->runs; k++) {
+    g->run = calloc((size_t)how->runs + 1, sizeof *g->run);
+    for (int k = 0; k <= how->runs; k++) {
         stair_train_run *run = &g->run[k];
         run->snapshots = records_of(k);
-        run->snapshot = calloc((size_t)run->snapshots, sizeof *run->snapshot);
-        for (int i = 0; i < run->snapshots; i++) {
+        run->snapshot = calloc((size_t)run->snapshots + 1, sizeof *run->snapshot);
+        for (int i = 0; i <= run->snapshots; i++) {
             run->snapshot[i].epoch = 0.25 * i;
             for (int j = 0; j < 2; j++) run->snapshot[i].similarity[j] = cosine_of(how->seed, k, i, 2 * j);
         }
@@ -481,7 +490,7 @@ void stair_train_result_destroy(stair_train_result **result)
     *result = NULL;
     if (!g) return;
     alive--;
-    for (int k = 0; k < g->runs; k++) free(g->run[k].snapshot);
+    for (int k = 0; k <= g->runs; k++) free(g->run[k].snapshot);
     free(g->run), free(g);
 }
 
@@ -533,6 +542,8 @@ static inline figure_job open_figure(const char *name, const char *model, bool q
     char names[2048] = "";
     kind->columns(&job, names, sizeof names);
     assert_int_equal(figure_table_create(context, names, &job.table), STAIR_OK);
+    for (int k = 0; k < FIGURE_MARKS; k++)
+        job.table->mark[k] = (figure_mark){.name = "weak", .text = "1", .value = 0.0123};
     return job;
 }
 
@@ -620,7 +631,10 @@ static inline void expect_gamp(const stair_gamp_options *how, int dim, double al
 static inline figure_plot *drawn(figure_job *job)
 {
     figure_plot *plot = calloc(1, sizeof *plot);
-    *plot = (figure_plot){.table = job->table, .x = {NAN, NAN}, .y = {NAN, NAN}, .key_columns = 4};
+    figure_table *t = job->table;
+    for (int row = t->rows; row < t->room; row++)
+        for (int k = 0; k < t->columns; k++) t->cell[row * t->columns + k] = 1e6;
+    *plot = (figure_plot){.table = t, .x = {NAN, NAN}, .y = {NAN, NAN}, .key_columns = 4};
     assert_int_equal(job->kind->draw(job, plot), STAIR_OK);
     return plot;
 }

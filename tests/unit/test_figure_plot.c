@@ -109,6 +109,9 @@ static figure_plot a_full_plot(const figure_table *table, int axes)
         p.label[k].right = k / 2 % 2;
         p.label[k].centre = k / 4;
     }
+    p.curve[p.curves] = p.curve[0]; /* behind the end, and not to be seen */
+    p.range[p.ranges] = p.range[0];
+    p.label[p.labels] = p.label[1];
     return p;
 }
 
