@@ -316,7 +316,8 @@ stair_status stair_gamp(stair_context *c, const stair_model *model, const stair_
     for (int k = 0; k <= how->seeds; k++) {
         stair_gamp_run *run = &g->run[k];
         int count = length_of(k);
-        *run = (stair_gamp_run){.seed = how->seed + (uint64_t)k, .alpha = how->alpha + 1e-3, .count = count};
+        *run = (stair_gamp_run){
+            .seed = how->seed + (uint64_t)k, .alpha = how->alpha + 1e-3 + 0.125 * k, .count = count};
         run->history = calloc((size_t)count + 1, sizeof *run->history);
         run->cosine = calloc((size_t)(count * p + p), sizeof *run->cosine);
         for (int i = 0; i <= count; i++) {
