@@ -182,6 +182,15 @@ static void numbers_as_they_are_written(void **state)
         }
     }
     figure_table_destroy(&back);
+    static const char *const other[] = {"#-first\n# \n# third\nx\n1\n", "# first\n# \n# thirds\nx\n1\n",
+                                        "# first\n# \n", "first\n\nthird\nx\n1\n"};
+    for (int k = 0; k < 4; k++) { /* of another request */
+        FILE *file = fopen(inside("other.csv"), "w");
+        fputs(other[k], file);
+        fclose(file);
+        assert_int_equal(figure_table_read(context, "first\n\nthird", inside("other.csv"), &back), STAIR_OK);
+        assert_null(back);
+    }
     t->one_series = true;
     t->rows = 1;
     t->marks = 0;
@@ -236,6 +245,7 @@ static void tables_of_others(void **state)
         "x,y z\n1,2\n",
         "x,\"y\"\n1,2\n",
         "x,\ty\n1,2\n",
+        "x,y,\n1,2\n",
         "x,y\n1\n",
         "x,y\n1,2,\n",
         "x,y\n1,2 \n",
