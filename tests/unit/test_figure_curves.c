@@ -92,6 +92,12 @@ static void staircase_fills_its_frame(void **state)
         plot = drawn(&job);
         assert_true(plot->y[1] == 1.02);
         free(plot);
+        for (int row = 0; row < job.table->rows; row += job.table->rows - 1) { /* wherever it is */
+            job.table->cell[row * job.table->columns + figure_table_column(job.table, "plugin")] = 9 + row;
+            plot = drawn(&job);
+            assert_true(plot->y[1] == 1.02 * (9 + row));
+            free(plot);
+        }
         close_figure(&job);
     }
 }

@@ -101,7 +101,10 @@ static figure_plot a_full_plot(const figure_table *table, int axes)
         if (style == FIGURE_AREA) snprintf(p.curve[style].other, FIGURE_NAME, "z");
     }
     for (int shape = 0; shape < 7; shape++)
-        figure_plot_curve(&p, FIGURE_POINTS, shape, "b", "x", "z", "", shape ? "" : "longest of titles")
+        figure_plot_curve(&p, FIGURE_POINTS, shape, "b", "x", "z", "",
+                          shape == 0   ? "longest of titles"
+                          : shape == 3 ? "$L$"
+                                       : "")
             ->shape = shape;
     for (int k = 0; k < 3; k++) figure_plot_range(&p, k - 1, k + 0.5, FIGURE_COLOURS - 1 - k);
     for (int k = 0; k < 8; k++) {
