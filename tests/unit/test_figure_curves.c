@@ -226,6 +226,7 @@ static void last_layer_alone(void **state)
         const char *model;
         bool asked;
     } cases[] = {{"attention:layers=2,rank=2", true},
+                 {"attention-limit:layers=2,beta=1", true},
                  {"attention:layers=1,rank=2", false},
                  {"attention:layers=2,heads=2,readout=1,noise=0.1", false},
                  {"square:tokens=1", false}};
@@ -239,10 +240,10 @@ static void last_layer_alone(void **state)
         expect_how(&asked[0].how, p > 2 ? 5e-2 : 1e-2, 3);
         for (int row = 0; row < job.table->rows; row++) {
             double alpha = at(&job, row, "alpha"), sum = 0, error = 0;
-            for (int i = 2; i < 4; i++)
-                for (int j = 2; j < 4; j++) {
-                    sum += (4 * i + j + 1) * told(Q, alpha, 4 * i + j);
-                    error += (4 * i + j + 1) * told(Q_ERROR, alpha, 4 * i + j);
+            for (int i = p / 2; i < p; i++)
+                for (int j = p / 2; j < p; j++) {
+                    sum += (p * i + j + 1) * told(Q, alpha, p * i + j);
+                    error += (p * i + j + 1) * told(Q_ERROR, alpha, p * i + j);
                 }
             bool mixed = cases[c].asked;
             assert_true(same(at(&job, row, "last_layer"), mixed ? sum : told(PLUGIN, alpha, 0)));

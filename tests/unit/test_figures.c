@@ -322,6 +322,25 @@ static void curves_leave_out_what_is_no_number(void **state)
     figure_table_destroy(&t);
 }
 
+/* On a logarithmic axis a bar that would reach zero ends at a tenth; one that stays above ends where it does.
+ */
+static void bars_on_logarithmic_axes(void **state)
+{
+    (void)state;
+    figure_table *t;
+    assert_int_equal(figure_table_create(context, "x y y_error", &t), STAIR_OK);
+    const double rows[][3] = {{1, 2, 2}, {2, 2, 3}, {3, 2, 1.5}, {4, 0, 1}, {5, -1, 2}};
+    for (int k = 0; k < 5; k++) assert_int_equal(figure_table_add(context, t, "", rows[k]), STAIR_OK);
+    figure_plot plot = {.table = t, .log_y = true};
+    figure_plot_curve(&plot, FIGURE_POINTS, FIGURE_BLUE, NULL, "x", "y", "y_error", "");
+    spool s = open_spool();
+    figure_curve_write(&plot, 0, s.file);
+    close_spool(&s);
+    assert_string_equal(s.text, "1 2 0.2 4\n2 2 0.2 5\n3 2 0.5 3.5\n");
+    free(s.text);
+    figure_table_destroy(&t);
+}
+
 /* More than there is room for: left out, and nothing beyond is written. */
 static void room_of_a_plot(void **state)
 {
@@ -496,6 +515,7 @@ static void pictures_cut_off(void **state)
     assert_true(!whole("svg", "<svg>", 100, "</svg", 0));
     assert_true(whole("pdf", "%PDF-", 55, "%%EOF", 0) && !whole("pdf", "%PDF-", 54, "%%EOF", 0));
     assert_true(whole("pdf", "%PDF-", 100, "%%EOF", 59) && !whole("pdf", "%PDF-", 100, "%%EOF", 60));
+    assert_true(!whole("pdf", "%PDF.", 100, "%%EOF", 0) && !whole("png", "\x88PNG\r\n\x1a\n", 90, "IEND", 4));
     assert_true(!whole("pdf", "%PDf-", 100, "%%EOF", 0) && !whole("pdf", "%PDF-", 100, "%%EO", 0));
 }
 
@@ -622,6 +642,18 @@ static void text_in_pdf(void **state)
         assert_string_equal(s.text, wanted);
         free(s.text);
     }
+    static const char *const words[] = {"trailer", "/Size 7", "/Root 3", "startxref 99"};
+    for (int first = 0; first < 4; first++)
+        for (int far = 0; far < 2; far++) { /* one of them is as far from the end as it may be, or farther */
+            int start = snprintf(pdf, sizeof pdf, "%%PDF-1.5\n"), size = start;
+            for (int k = 0; k < 4; k++)
+                size += snprintf(pdf + size, sizeof pdf - (size_t)size, "%s ", words[(first + k) % 4]);
+            memset(pdf + size, '\n', sizeof pdf - (size_t)size);
+            spool s = stamped("pdf", pdf, (size_t)(start + 1024 + far), "t", "a");
+            assert_true((strstr(s.text, "/Info 7 0 R") == NULL) == far);
+            assert_true((strstr(s.text, "\n% (a)\n") != NULL) == far);
+            free(s.text);
+        }
 }
 
 static void means_over_runs(void **state)
@@ -941,6 +973,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(tables_of_others),
         cmocka_unit_test(labels_of_gnuplot),
         cmocka_unit_test(curves_leave_out_what_is_no_number),
+        cmocka_unit_test(bars_on_logarithmic_axes),
         cmocka_unit_test(room_of_a_plot),
         cmocka_unit_test(scripts_say_what_the_plot_does),
         cmocka_unit_test(text_in_pictures),
