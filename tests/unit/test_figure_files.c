@@ -435,6 +435,12 @@ static void variants_of_a_figure(void **state)
         }
         assert_null(cases[c].made[results.count]);
     }
+    for (const figure_kind *const *k = figure_kinds; *k; k++) {
+        assert_int_equal((*k)->takes_data, !strcmp((*k)->name, "fig3-right"));
+        assert_int_equal((*k)->prenoise, strstr((*k)->name, "-prenoise") != NULL);
+        assert_memory_equal((*k)->name, (*k)->group, strlen((*k)->group));
+        assert_true(*(*k)->text && (!(*k)->takes_model || (*k)->model));
+    }
 }
 
 /* A shell would read other signs. */
@@ -859,6 +865,8 @@ static void programs_are_run(void **state)
     signal(SIGINT, SIG_IGN), signal(SIGTERM, SIG_IGN); /* not for the program */
     assert_int_equal(run_text("#!/bin/sh\nkill -INT $$\n"), STAIR_FAILED);
     expect_message("was killed by signal 2");
+    assert_int_equal(run_text("#!/bin/sh\nkill -HUP $$\n"), STAIR_FAILED);
+    expect_message("was killed by signal 1");
     assert_int_equal(run_text("#!/bin/sh\nkill -TERM $$\n"), STAIR_FAILED);
     expect_message("was killed by signal 15");
     signal(SIGINT, SIG_DFL), signal(SIGTERM, SIG_DFL);
@@ -1019,7 +1027,11 @@ static void folders_of_work(void **state)
     assert_true(!there(name) && count_in("out") == 3);
     for (int k = 0; k < 3; k++) figure_work_close(&work[k]), figure_work_close(&work[k]);
     assert_int_equal(count_in("out"), 0);
-    figure_work_clean(&work[0]); /* nothing there: nothing done */
+    put("out/log", "mine");
+    work[0].lock = open(in("out"), O_RDONLY | O_DIRECTORY);
+    figure_work_clean(&work[0]), figure_work_close(&work[0]); /* of no folder: nothing done */
+    expect_same("out/log", "mine");
+    assert_int_equal(close(work[0].lock), 0);
     static const struct {
         int reason;
         stair_status status;

@@ -93,8 +93,8 @@ static figure_plot a_full_plot(const figure_table *table, int axes)
     snprintf(p.x_label, FIGURE_TEXT, "$\\alpha = N/D$");
     snprintf(p.y_label, FIGURE_TEXT, "overlap $Q_{11}$, 5\\%% of it");
     for (int style = FIGURE_LINE; style <= FIGURE_RINGS; style++) {
-        char title[FIGURE_TEXT];
-        snprintf(title, sizeof title, style % 2 ? "" : "style $s_{%d} + A$", style);
+        char title[FIGURE_TEXT] = "";
+        if (style % 2 == 0) snprintf(title, sizeof title, "style $s_{%d} + A$", style);
         figure_plot_curve(&p, (figure_style)style, style, style % 3 ? "a" : NULL, "x", "y",
                           style == FIGURE_BAND || style == FIGURE_POINTS ? "y_error" : "", title)
             ->shape = style;
@@ -113,6 +113,7 @@ static figure_plot a_full_plot(const figure_table *table, int axes)
         p.label[k].centre = k / 4;
     }
     p.curve[p.curves] = p.curve[0]; /* behind the end, and not to be seen */
+    snprintf(p.curve[p.curves].title, FIGURE_TEXT, "longer than all that are to be seen");
     p.range[p.ranges] = p.range[0];
     p.label[p.labels] = p.label[1];
     return p;

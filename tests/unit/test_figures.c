@@ -228,8 +228,9 @@ static void tables_of_others(void **state)
     assert_true(figure_table_column(t, "x") == 0 && figure_table_column(t, "series") == 1);
     assert_string_equal(t->column[2], "a_name_of_a_column_that_is_longer_than_");
     figure_table_destroy(&t);
-    t = imported("# any\n# mark,weak,2,0.25\n# mark,perfect,3,0,1 2,more\n# mark,\nseries,x\n"
-                 "a_series_with_a_name_longer_than_there_is_room,1\n,2\n");
+    t = imported(
+        "# any\n# marks, and others\n# mark,weak,2,0.25\n# mark,perfect,3,0,1 2,more\n# mark,\nseries,x\n"
+        "a_series_with_a_name_longer_than_there_is_room,1\n,2\n");
     assert_true(!t->one_series && t->columns == 1 && t->rows == 2 && t->marks == 2);
     assert_string_equal(t->series[0], "a_series_with_a_name_longer_than_there_");
     assert_string_equal(t->mark[0].text, "");
