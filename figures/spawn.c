@@ -19,7 +19,7 @@ stair_status figure_program_find(stair_context *context, const char *name, const
     for (const char *at = folders ? folders : "/usr/bin:/bin"; *at;) {
         size_t length = strcspn(at, ":");
         struct stat about;
-        int size = snprintf(file, sizeof file, "%.*s/%s", (int)length, length ? at : ".", name);
+        int size = snprintf(file, sizeof file, "%.*s/%s", length ? (int)length : 1, length ? at : ".", name);
         if (size > 0 && (size_t)size < sizeof file && stat(file, &about) == 0 && S_ISREG(about.st_mode) &&
             access(file, X_OK) == 0) {
             *path = realpath(file, NULL);

@@ -130,6 +130,143 @@ static void damaged_numbers_are_refused(void **state)
     figure_table_destroy(&t);
 }
 
+static bool says(const char *text, const char *part)
+{
+    if (!strstr(text, part)) print_error("no '%s'\n", part);
+    return strstr(text, part) != NULL;
+}
+
+static char *text_of(const char *path)
+{
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    char *text = calloc(1, 1 << 16);
+    assert_true(fread(text, 1, 1 << 16, file) < 1 << 16);
+    fclose(file);
+    return text;
+}
+
+/* The shortest decimals that read back as the same number; errors, by their names, to three digits. */
+static void numbers_as_they_are_written(void **state)
+{
+    (void)state;
+    figure_table *t, *back;
+    const char *path = inside("written.csv");
+    assert_int_equal(figure_table_create(context, "a b_error _error errors", &t), STAIR_OK);
+    const double rows[][4] = {{0.1, 0.123456, 0.123456, 1 / 3.0},
+                              {0.1 + 0.2, 1e-7 / 3, 1e300, -5e-324},
+                              {NAN, NAN, INFINITY, -INFINITY},
+                              {123456789012345, INFINITY, -0.5, 0}};
+    for (int k = 0; k < 4; k++)
+        assert_int_equal(figure_table_add(context, t, k < 2 ? "one" : "", rows[k]), STAIR_OK);
+    assert_int_equal(figure_table_mark(context, t, "weak", 0.1, 0.1, "1 2"), STAIR_OK);
+    assert_int_equal(figure_table_mark(context, t, "perfect", INFINITY, 0, ""), STAIR_OK);
+    t->parts = 3;
+    assert_int_equal(figure_table_write(context, t, "first\n\nthird", path, false), STAIR_OK);
+    char *text = text_of(path);
+    assert_string_equal(text, "# first\n# \n# third\n# parts 3 rows 4\n"
+                              "# mark,weak,0.1,0.10000000000000001,1 2\n# mark,perfect,inf,0,\n"
+                              "series,a,b_error,_error,errors\n"
+                              "one,0.1,0.123,0.123456,0.3333333333333333\n"
+                              "one,0.30000000000000004,3.33e-08,1e+300,-4.94065645841247e-324\n"
+                              ",nan,nan,inf,-inf\n,123456789012345,inf,-0.5,0\n");
+    free(text);
+    assert_int_equal(figure_table_read(context, "first\n\nthird", path, &back), STAIR_OK);
+    assert_true(back->rows == 4 && back->columns == 4 && back->marks == 2 && back->parts == 3);
+    for (int row = 0; row < 4; row++) {
+        assert_string_equal(back->series[row], row < 2 ? "one" : "");
+        for (int k = 0; k < 4; k++) {
+            double was = rows[row][k], is = back->cell[4 * row + k];
+            assert_true(k == 1 && isfinite(was) ? fabs(is - was) <= 5e-3 * was
+                                                : is == was || (isnan(is) && isnan(was)));
+        }
+    }
+    figure_table_destroy(&back);
+    static const char *const other[] = {"#-first\n# \n# third\nx\n1\n", "# first\n# \n# thirds\nx\n1\n",
+                                        "# first\n# \n", "first\n\nthird\nx\n1\n"};
+    for (int k = 0; k < 4; k++) { /* of another request */
+        FILE *file = fopen(inside("other.csv"), "w");
+        fputs(other[k], file);
+        fclose(file);
+        assert_int_equal(figure_table_read(context, "first\n\nthird", inside("other.csv"), &back), STAIR_OK);
+        assert_null(back);
+    }
+    t->one_series = true;
+    t->rows = 1;
+    t->marks = 0;
+    assert_int_equal(figure_table_write(context, t, "", path, true), STAIR_OK);
+    text = text_of(path);
+    assert_string_equal(text,
+                        "# parts 3 rows 1\na,b_error,_error,errors\n0.1,0.123,0.123456,0.3333333333333333\n");
+    free(text);
+    for (int k = 0; k < FIGURE_MARKS; k++)
+        assert_int_equal(figure_table_mark(context, t, "weak", k, 0, ""), STAIR_OK);
+    assert_int_equal(figure_table_mark(context, t, "weak", 1, 0, ""), STAIR_FAILED);
+    assert_true(t->mark[FIGURE_MARKS - 1].value == FIGURE_MARKS - 1);
+    figure_table_destroy(&t);
+    figure_table_destroy(&t); /* nothing */
+}
+
+static figure_table *imported(const char *text)
+{
+    figure_table *t;
+    FILE *file = fopen(inside("imported.csv"), "w");
+    fputs(text, file);
+    fclose(file);
+    stair_status status = figure_table_import(context, inside("imported.csv"), &t);
+    assert_true(status == STAIR_OK ? t != NULL : status == STAIR_BAD_INPUT && !t);
+    return t;
+}
+
+static void tables_of_others(void **state)
+{
+    (void)state;
+    figure_table *t =
+        imported("x,series,a_name_of_a_column_that_is_longer_than_all\n1,2,3\n4,5,-6e-1"); /* no end */
+    assert_true(t->one_series && t->columns == 3 && t->rows == 2 && t->marks == 0 && t->parts == 0);
+    assert_true(figure_table_at(t, 1, "series") == 5 && t->cell[5] == -0.6);
+    assert_true(figure_table_column(t, "x") == 0 && figure_table_column(t, "series") == 1);
+    assert_string_equal(t->column[2], "a_name_of_a_column_that_is_longer_than_");
+    figure_table_destroy(&t);
+    t = imported(
+        "# any\n# marks, and others\n# mark,weak,2,0.25\n# mark,perfect,3,0,1 2,more\n# mark,\nseries,x\n"
+        "a_series_with_a_name_longer_than_there_is_room,1\n,2\n");
+    assert_true(!t->one_series && t->columns == 1 && t->rows == 2 && t->marks == 2);
+    assert_string_equal(t->series[0], "a_series_with_a_name_longer_than_there_");
+    assert_string_equal(t->mark[0].text, "");
+    assert_string_equal(t->mark[1].text, "1 2");
+    assert_true(t->mark[0].error == 0.25 && t->mark[1].value == 3 && t->mark[1].error == 0);
+    figure_table_destroy(&t);
+    t = imported("x\n");
+    assert_true(t->rows == 0 && t->columns == 1);
+    figure_table_destroy(&t);
+    static const char *const damaged[] = {
+        "",
+        "# any\n",
+        "x,y z\n1,2\n",
+        "x,\"y\"\n1,2\n",
+        "x,\ty\n1,2\n",
+        "x,y,\n1,2\n",
+        "x,y\n1\n",
+        "x,y\n1,2,\n",
+        "x,y\n1,2 \n",
+        "x,y\n\n1,2\n",
+        "series,x\na\n",
+        "# mark,weak,1\nx\n1\n",
+        "# mark,weak,one,1,\nx\n1\n",
+        "# parts 1 rows 0\nx\n1\n",
+    };
+    for (size_t k = 0; k < sizeof damaged / sizeof *damaged; k++)
+        if ((t = imported(damaged[k]))) fail_msg("taken: %s", damaged[k]);
+    imported("x,y\n1,2\n3,b\n");
+    assert_true(says(stair_context_message(context), "imported.csv, line 3: not the numbers of a figure"));
+    assert_int_equal(figure_table_import(context, inside("none.csv"), &t), STAIR_BAD_INPUT);
+    assert_null(t);
+    t = (figure_table *)state;
+    assert_int_equal(figure_table_read(context, "", inside("none.csv"), &t), STAIR_OK);
+    assert_null(t);
+}
+
 static void labels_of_gnuplot(void **state)
 {
     (void)state;
@@ -139,6 +276,12 @@ static void labels_of_gnuplot(void **state)
         {"$Q_{ab}$ of it", "{/:Italic Q}_{{/:Italic ab}} of it"},
         {"$-1$ to 1-2", "−1 to 1-2"},
         {"5\\% \\unknown", "5% unknown"},
+        {"", ""},
+        {"a^b@c&d~e", "abcde"},
+        {"$a_{b}^{2}\\, 5$", "{/:Italic a}_{{/:Italic b}}^{2}  5"},
+        {"$\\alpha\\beta\\eta\\lambda\\infty$", "αβηλ∞"},
+        {"$\\times\\leq\\geq\\pm\\star\\to\\ell$", "×≤≥±*→{/:Italic l}"},
+        {"$\\mathcal{S}$$x$y", "{{/:Italic S}}{/:Italic x}y"},
     };
     char text[64], little[8];
     for (size_t k = 0; k < sizeof pairs / sizeof *pairs; k++) {
@@ -147,6 +290,8 @@ static void labels_of_gnuplot(void **state)
     }
     figure_label_gnuplot("abcdefghijkl", little, sizeof little);
     assert_string_equal(little, "abcdefg");
+    figure_label_gnuplot("$\\infty\\infty\\infty$", little, 7); /* cut off between bytes */
+    assert_int_equal(strlen(little), 6);
 }
 
 static void curves_leave_out_what_is_no_number(void **state)
@@ -178,6 +323,25 @@ static void curves_leave_out_what_is_no_number(void **state)
     figure_table_destroy(&t);
 }
 
+/* On a logarithmic axis a bar that would reach zero ends at a tenth; one that stays above ends where it does.
+ */
+static void bars_on_logarithmic_axes(void **state)
+{
+    (void)state;
+    figure_table *t;
+    assert_int_equal(figure_table_create(context, "x y y_error", &t), STAIR_OK);
+    const double rows[][3] = {{1, 2, 2}, {2, 2, 3}, {3, 2, 1.5}, {4, 0, 1}, {5, -1, 2}};
+    for (int k = 0; k < 5; k++) assert_int_equal(figure_table_add(context, t, "", rows[k]), STAIR_OK);
+    figure_plot plot = {.table = t, .log_y = true};
+    figure_plot_curve(&plot, FIGURE_POINTS, FIGURE_BLUE, NULL, "x", "y", "y_error", "");
+    spool s = open_spool();
+    figure_curve_write(&plot, 0, s.file);
+    close_spool(&s);
+    assert_string_equal(s.text, "1 2 0.2 4\n2 2 0.2 5\n3 2 0.5 3.5\n");
+    free(s.text);
+    figure_table_destroy(&t);
+}
+
 /* More than there is room for: left out, and nothing beyond is written. */
 static void room_of_a_plot(void **state)
 {
@@ -198,12 +362,6 @@ static void room_of_a_plot(void **state)
         for (int other = layer + 1; other <= 6; other++)
             assert_int_not_equal(figure_layer_colour(layer), figure_layer_colour(other));
     assert_int_equal(figure_layer_colour(7), figure_layer_colour(1));
-}
-
-static bool says(const char *text, const char *part)
-{
-    if (!strstr(text, part)) print_error("no '%s'\n", part);
-    return strstr(text, part) != NULL;
 }
 
 static void scripts_say_what_the_plot_does(void **state)
@@ -327,6 +485,178 @@ static void text_in_pictures(void **state)
     assert_false(figure_picture_is_whole("png", pdf, sizeof pdf - 1));
 }
 
+static bool whole(const char *kind, const char *start, int middle, const char *end, int after)
+{
+    char data[512];
+    size_t size = strlen(start);
+    memcpy(data, start, size);
+    memset(data + size, '.', (size_t)middle);
+    size += (size_t)middle;
+    memcpy(data + size, end, strlen(end));
+    size += strlen(end);
+    memset(data + size, '.', (size_t)after);
+    size += (size_t)after;
+    char *exact = malloc(size); /* sanitizers see a byte beyond */
+    memcpy(exact, data, size);
+    bool found = figure_picture_is_whole(kind, exact, size);
+    free(exact);
+    return found;
+}
+
+/* The end of a picture is near the end of its file; a head and an end alone are none. */
+static void pictures_cut_off(void **state)
+{
+    (void)state;
+    static const char png[] = "\x89PNG\r\n\x1a\n";
+    assert_true(whole("png", png, 30, "IEND", 4) && !whole("png", png, 29, "IEND", 4));
+    assert_true(!whole("png", png, 90, "IEND", 3) && !whole("png", png, 90, "IEND", 5));
+    assert_true(!whole("png", "\x89PNG\r\n\x1a\r", 90, "IEND", 4) && !whole("png", png, 90, "IENd", 4));
+    assert_true(whole("svg", "<svg", 0, "</svg>", 0) && whole("svg", "..<svg>", 100, "</svg>", 58));
+    assert_true(!whole("svg", "..<svg>", 100, "</svg>", 59) && !whole("svg", "<sv", 100, "</svg>", 0));
+    assert_true(!whole("svg", "<svg>", 100, "</svg", 0));
+    assert_true(whole("pdf", "%PDF-", 55, "%%EOF", 0) && !whole("pdf", "%PDF-", 54, "%%EOF", 0));
+    assert_true(whole("pdf", "%PDF-", 100, "%%EOF", 59) && !whole("pdf", "%PDF-", 100, "%%EOF", 60));
+    assert_true(!whole("pdf", "%PDF.", 100, "%%EOF", 0) && !whole("png", "\x88PNG\r\n\x1a\n", 90, "IEND", 4));
+    assert_true(!whole("pdf", "%PDf-", 100, "%%EOF", 0) && !whole("pdf", "%PDF-", 100, "%%EO", 0));
+}
+
+static spool stamped(const char *kind, const char *data, size_t size, const char *title, const char *text)
+{
+    char *exact = malloc(size + !size);
+    memcpy(exact, data, size);
+    spool s = open_spool();
+    figure_picture_write(kind, exact, size, title, text, s.file);
+    close_spool(&s);
+    free(exact);
+    return s;
+}
+
+/* CRC-32 by the table of PNG's own appendix: one byte at a time. */
+static uint32_t crc_by_bytes(const char *data, size_t size)
+{
+    uint32_t crc = 0xffffffff;
+    for (size_t k = 0; k < size; k++) {
+        uint32_t byte = (crc ^ (unsigned char)data[k]) & 255;
+        for (int bit = 0; bit < 8; bit++) byte = byte / 2 ^ (byte % 2 ? 0xedb88320 : 0);
+        crc = crc / 256 ^ byte;
+    }
+    return ~crc;
+}
+
+static uint32_t four_bytes(const char *at)
+{
+    uint32_t value = 0;
+    for (int k = 0; k < 4; k++) value = 256 * value + (unsigned char)at[k];
+    return value;
+}
+
+/* Chunks behind the head: length, kind, key, NUL and text, and the sum over all but the length. */
+static void text_in_png(void **state)
+{
+    (void)state;
+    char png[64] = "\x89PNG\r\n\x1a\n0123456789abcdef012345678IDATxIEND1234", long_text[301], *at;
+    memset(long_text, 'w', 300);
+    long_text[300] = 0;
+    spool s = stamped("png", png, 50, "\xc3\xa9\x1f \n", long_text);
+    static const char *const keys[] = {"Title", "Description", "Software"};
+    const char *texts[] = {"??? \n", long_text, "stair " STAIR_VERSION};
+    assert_memory_equal(s.text, png, 33);
+    at = s.text + 33;
+    for (int k = 0; k < 3; k++) {
+        size_t key = strlen(keys[k]) + 1, length = key + strlen(texts[k]);
+        assert_int_equal(four_bytes(at), length);
+        assert_memory_equal(at + 4, "tEXt", 4);
+        assert_string_equal(at + 8, keys[k]);
+        assert_memory_equal(at + 8 + key, texts[k], strlen(texts[k]));
+        assert_int_equal(four_bytes(at + 8 + length), crc_by_bytes(at + 4, 4 + length));
+        at += 12 + length;
+    }
+    assert_int_equal(s.text + s.size - at, 50 - 33);
+    assert_memory_equal(at, png + 33, 50 - 33);
+    free(s.text);
+}
+
+/* What gnuplot says of itself goes, wherever it is and whatever it is; fonts get others to stand in. */
+static void text_in_svg(void **state)
+{
+    (void)state;
+#define SPACE "<svg xml:space=\"preserve\""
+#define FONTS "font-family=\"CMU Serif, Latin Modern Roman, STIX Two Text, Times, serif\""
+    static const char *const pairs[][2] = {
+        {"<svg><g/></svg>", SPACE ">\n<title>t</title>\n<desc>d</desc>\n<g/></svg>"},
+        {"x<svg a=\"b\">\r\n <title>u</title> \n<desc>v</desc>w</svg>",
+         "x" SPACE " a=\"b\">\n<title>t</title>\n<desc>d</desc>\nw</svg>"},
+        {"<svg><desc>v</desc><title>u</title></svg>",
+         SPACE ">\n<title>t</title>\n<desc>d</desc>\n<title>u</title></svg>"},
+        {"<svg><title>u</svg>", SPACE ">\n<title>t</title>\n<desc>d</desc>\n<title>u</svg>"},
+        {"<svg>.<title>u</title></svg>",
+         SPACE ">\n<title>t</title>\n<desc>d</desc>\n.<title>u</title></svg>"},
+        {"<svg", SPACE "\n<title>t</title>\n<desc>d</desc>\n"},
+        {"<svg>a font-family=\"CMU Serif\" b font-family=\"CMU Serif\"font-family=\"CMU Sans\"",
+         SPACE ">\n<title>t</title>\n<desc>d</desc>\na " FONTS " b " FONTS "font-family=\"CMU Sans\""},
+    };
+    for (size_t k = 0; k < sizeof pairs / sizeof *pairs; k++) {
+        spool s = stamped("svg", pairs[k][0], strlen(pairs[k][0]), "t", "d");
+        assert_string_equal(s.text, pairs[k][1]);
+        free(s.text);
+    }
+    spool s = stamped("svg", "<svg></svg>", 11, "\xc3\xa9\t<>&\n!", " \x1f~");
+    assert_string_equal(s.text, SPACE ">\n<title>\xc3\xa9&lt;&gt;&amp;\n!</title>\n<desc> ~</desc>\n</svg>");
+    free(s.text);
+}
+
+/* An update behind the end, or a comment where there is no plain trailer near it. */
+static void text_in_pdf(void **state)
+{
+    (void)state;
+    static const char trailer[] = "trailer\n<< /Size 7 /Root 3 0 R >>\nstartxref\n99\n%%EOF";
+    char pdf[2048], wanted[4096];
+    for (int k = 0; k < 4; k++) { /* with an end of line or without; and an older trailer before */
+        int size = snprintf(pdf, sizeof pdf, "%%PDF-1.5\n%s%s%s",
+                            k / 2 ? "trailer << /Size 4 /Root 1 0 R >> startxref 5 %%EOF\n" : "", trailer,
+                            k % 2 ? "\n" : "");
+        spool s = stamped("pdf", pdf, (size_t)size, "\\t)", "\xc3 \x1f~\x7f");
+        int start = size + !(k % 2);
+        int used =
+            snprintf(wanted, sizeof wanted,
+                     "%s%s7 0 obj\n<< /Title (\\\\t\\))\n   /Subject (?  ~?)\n   /Creator (stair %s)\n>>\n"
+                     "endobj\n",
+                     pdf, k % 2 ? "" : "\n", STAIR_VERSION);
+        snprintf(wanted + used, sizeof wanted - (size_t)used,
+                 "xref\n7 1\n%010d 00000 n \ntrailer\n<< /Size 8 /Root 3 0 R /Info 7 0 R /Prev 99 >>\n"
+                 "startxref\n%d\n%%%%EOF\n",
+                 start, used);
+        assert_string_equal(s.text, wanted);
+        free(s.text);
+    }
+    static const char *const parts[] = {"trailer", "/Size", "/Root", "startxref"};
+    for (int k = 0; k < 6; k++) { /* one of them is missing, or far from the end */
+        int size = snprintf(pdf, sizeof pdf, "%%PDF-1.5\n%s\n", trailer);
+        if (k < 4)
+            *strstr(pdf, parts[k]) = '!';
+        else if (k == 4)
+            size += snprintf(pdf + size, sizeof pdf - (size_t)size, "%1024s\n", "");
+        else
+            memcpy(strstr(pdf, "99"), "xx", 2);
+        spool s = stamped("pdf", pdf, (size_t)size, "t", "a(b\n");
+        snprintf(wanted, sizeof wanted, "%s%% (a\\(b )\n", pdf);
+        assert_string_equal(s.text, wanted);
+        free(s.text);
+    }
+    static const char *const words[] = {"trailer", "/Size 7", "/Root 3", "startxref 99"};
+    for (int first = 0; first < 4; first++)
+        for (int far = 0; far < 2; far++) { /* one of them is as far from the end as it may be, or farther */
+            int start = snprintf(pdf, sizeof pdf, "%%PDF-1.5\n"), size = start;
+            for (int k = 0; k < 4; k++)
+                size += snprintf(pdf + size, sizeof pdf - (size_t)size, "%s ", words[(first + k) % 4]);
+            memset(pdf + size, '\n', sizeof pdf - (size_t)size);
+            spool s = stamped("pdf", pdf, (size_t)(start + 1024 + far), "t", "a");
+            assert_true((strstr(s.text, "/Info 7 0 R") == NULL) == far);
+            assert_true((strstr(s.text, "\n% (a)\n") != NULL) == far);
+            free(s.text);
+        }
+}
+
 static void means_over_runs(void **state)
 {
     (void)state;
@@ -396,15 +726,67 @@ static void steps_are_shaded(void **state)
     figure_table_destroy(&job.table);
 }
 
+/* Steps that are not in the frame, and those that say nothing of a layer, are left out. */
+static void steps_in_the_frame(void **state)
+{
+    (void)state;
+    figure_request request = {.context = context};
+    figure_job job = {.request = &request, .context = context, .table = table_of("x", 0)};
+    static const struct {
+        const char *name, *text;
+        double value;
+    } marks[] = {{"weak", "3 1", 0.5},  {"spinodal", "1", 0.6},      {"weak", "1", INFINITY},
+                 {"weak", "1", 2},      {"weak", "1", 2.5},          {"weak", "2", 1.5},
+                 {"perfect", "1 2", 2}, {"perfect", "1 2", INFINITY}};
+    for (size_t k = 0; k < sizeof marks / sizeof *marks; k++)
+        figure_table_mark(context, job.table, marks[k].name, marks[k].value, 0.01, marks[k].text);
+    figure_plot *plot = calloc(1, sizeof *plot);
+    plot->x[0] = 0.25;
+    figure_draw_steps(&job, plot, 2, 0.7);
+    assert_true(plot->ranges == 3 && plot->labels == 2);
+    static const double ends[] = {0.25, 0.5, 1.5, 2};
+    const int colours[] = {FIGURE_GREY, figure_layer_colour(3), figure_layer_colour(2)};
+    for (int k = 0; k < 3; k++) {
+        assert_true(plot->range[k].from == ends[k] && plot->range[k].to == ends[k + 1]);
+        assert_int_equal(plot->range[k].colour, colours[k]);
+    }
+    assert_string_equal(plot->label[0].text, "$\\alpha_{1} = 0.50$");
+    assert_string_equal(plot->label[1].text, "$\\alpha_{2} = 1.50$");
+    assert_true(plot->label[1].x == 1.5 && plot->label[1].height == 0.7);
+    free(plot);
+    figure_table_destroy(&job.table);
+}
+
+/* Of a step that teaches all: as many as fit, each whole or none. */
+static void steps_say_what_they_teach(void **state)
+{
+    (void)state;
+    figure_request request = {.context = context};
+    figure_job job = {.request = &request, .context = context, .table = table_of("x", 0)};
+    stair_step steps[3] = {{.kind = STAIR_STEP_WEAK, .alpha = 0.25, .error = 0.5, .learn_count = 24},
+                           {.kind = STAIR_STEP_SPINODAL, .alpha = 0.75},
+                           {.kind = STAIR_STEP_PERFECT, .alpha = 2, .learn_count = 1, .learns = {7}}};
+    for (int k = 0; k < 24; k++) steps[0].learns[k] = k + 1;
+    assert_int_equal(figure_mark_steps(&job, 3, steps), STAIR_OK);
+    assert_int_equal(job.table->marks, 3);
+    assert_string_equal(job.table->mark[0].text,
+                        "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24");
+    assert_string_equal(job.table->mark[1].text, "");
+    assert_string_equal(job.table->mark[1].name, "spinodal");
+    assert_string_equal(job.table->mark[2].text, "7");
+    assert_true(job.table->mark[0].error == 0.5 && job.table->mark[2].value == 2);
+    figure_table_destroy(&job.table);
+}
+
 /* The last digit is wrong by less than one. */
 static void steps_have_the_digits_they_deserve(void **state)
 {
     static const struct {
         double error;
         const char *label;
-    } cases[] = {{0, "$\\alpha_{1} = 1.166$"},
-                 {9e-4, "$\\alpha_{1} = 1.166$"},
-                 {7e-3, "$\\alpha_{1} = 1.17$"},
+    } cases[] = {{0, "$\\alpha_{1} = 1.166$"},    {1e-7, "$\\alpha_{1} = 1.166$"},
+                 {0.9, "$\\alpha_{1} = 1.2$"},    {30, "$\\alpha_{1} = 1.2$"},
+                 {9e-4, "$\\alpha_{1} = 1.166$"}, {7e-3, "$\\alpha_{1} = 1.17$"},
                  {0.02, "$\\alpha_{1} = 1.2$"}};
     (void)state;
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
@@ -588,13 +970,22 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_come_back),
         cmocka_unit_test(damaged_numbers_are_refused),
+        cmocka_unit_test(numbers_as_they_are_written),
+        cmocka_unit_test(tables_of_others),
         cmocka_unit_test(labels_of_gnuplot),
         cmocka_unit_test(curves_leave_out_what_is_no_number),
+        cmocka_unit_test(bars_on_logarithmic_axes),
         cmocka_unit_test(room_of_a_plot),
         cmocka_unit_test(scripts_say_what_the_plot_does),
         cmocka_unit_test(text_in_pictures),
+        cmocka_unit_test(pictures_cut_off),
+        cmocka_unit_test(text_in_png),
+        cmocka_unit_test(text_in_svg),
+        cmocka_unit_test(text_in_pdf),
         cmocka_unit_test(means_over_runs),
         cmocka_unit_test(steps_are_shaded),
+        cmocka_unit_test(steps_in_the_frame),
+        cmocka_unit_test(steps_say_what_they_teach),
         cmocka_unit_test(steps_have_the_digits_they_deserve),
         cmocka_unit_test(figures_draw_what_they_have),
         cmocka_unit_test(work_folders_go),
