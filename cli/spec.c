@@ -29,11 +29,11 @@ static const char *first_key(const char *spec)
     return key ? key->key : NULL;
 }
 
-/* Whether the item is key=value of this key. */
-static bool is_of(const char *item, const char *key)
+/* Whether the item of this size is key=value of this key, which may be any text: with a comma it is none. */
+static bool is_of(const char *item, size_t size, const char *key)
 {
     size_t length = strlen(key);
-    return !strncmp(item, key, length) && item[length] == '=';
+    return length < size && !strncmp(item, key, length) && item[length] == '=';
 }
 
 const char *spec_item(const char *spec, const char *first, const char *key, const char **value,
@@ -42,7 +42,7 @@ const char *spec_item(const char *spec, const char *first, const char *key, cons
     const char *start = strchr(spec, ':'), *item = start ? start + 1 : NULL;
     for (const char *at = item; at;) {
         size_t size = spec_item_length(at);
-        bool named = is_of(at, key), alone = at == item && first && !strcmp(first, key) && !named;
+        bool named = is_of(at, size, key), alone = at == item && first && !strcmp(first, key) && !named;
         if (named || alone) {
             *value = alone ? at : at + strlen(key) + 1;
             *length = size - (size_t)(*value - at);

@@ -87,6 +87,9 @@ static void positional(void **state)
     assert_non_null(spec_item(spec, "formula", "formula", &value, &length));
     assert_int_equal(length, 2);
     assert_null(spec_item("attention:layers=2", NULL, "tokens", &value, &length));
+    /* a key that is none, over the end of an item */
+    assert_null(spec_item("attention:layers=2,skip=1", NULL, "layers=2,skip", &value, &length));
+    assert_null(spec_item("attention:a,b=2", NULL, "a,b", &value, &length));
 }
 
 static void without_defaults(void **state)
