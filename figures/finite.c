@@ -49,7 +49,8 @@ static stair_status theory(figure_job *job)
     stair_sweep_point points[64];
     stair_step step;
     int count = 0;
-    STAIR_TRY(stair_threshold(job->context, job->model, &how, 1, 1, &step, &count));
+    stair_status found = stair_threshold(job->context, job->model, &how, 1, 1, &step, &count);
+    STAIR_TRY(figure_reached(job, found, count ? step.error / step.alpha : 0));
     STAIR_TRY(figure_mark_steps(job, count, &step));
     for (int i = 0; i <= tuning.points; i++) alpha[i] = figure_grid(0.08, 0.005, i);
     stair_status status = stair_sweep_all(job->context, job->model, &how, STAIR_START_UNINFORMED,

@@ -169,7 +169,8 @@ static stair_status theory(figure_job *job)
     int count = 0;
     stair_status status = stair_threshold(job->context, job->model, &how, STAIR_MOST_LEARNS,
                                           STAIR_MOST_LEARNS + 1, steps, &count);
-    if (status != STAIR_OK && status != STAIR_NOT_CONVERGED) return status;
+    if (status != STAIR_OK && status != STAIR_NOT_CONVERGED)
+        return status; /* labels of steps say their errors */
     STAIR_TRY(figure_mark_steps(job, count, steps));
     return sweep(job, &how);
 }
