@@ -6,16 +6,13 @@
 #include "stair_train.h"
 #include "vocab.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { SGD, GAMP, TRAIN, KINDS };
 
-static char name[64], file[80];
+static char name[FUZZ_NAME], file[FUZZ_NAME + 2];
 static stair_text kept[KINDS]; /* the file that a whole run left */
 
 static stair_status run(stair_context *context, int kind, bool resume)
@@ -58,7 +55,7 @@ static stair_status run(stair_context *context, int kind, bool resume)
 
 static void prepare(stair_context *context)
 {
-    snprintf(name, sizeof name, "/tmp/stair-fuzz-%ld", (long)getpid());
+    fuzz_name("", name);
     snprintf(file, sizeof file, "%s.0", name);
     for (int kind = 0; kind < KINDS; kind++)
         if (run(context, kind, false) != STAIR_OK ||

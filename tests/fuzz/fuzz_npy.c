@@ -1,8 +1,6 @@
 /* NPY files of arbitrary bytes: refused or read, never a crash. */
+#include "fuzz_file.h"
 #include "io/npy.h"
-
-#include <stdlib.h>
-#include <unistd.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -17,22 +15,18 @@ static void read_whole(stair_context *context, const stair_npy *npy)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char path[] = "/tmp/stair-fuzz-XXXXXX";
+    char path[FUZZ_NAME];
     stair_context *context;
     stair_npy_header header;
     stair_npy npy;
     if (stair_context_create(&context) != STAIR_OK) return 0;
     (void)stair_npy_header_parse(context, "fuzz", (const char *)data, size, &header);
-    int fd = mkstemp(path);
-    if (fd >= 0 && write(fd, data, size) == (ssize_t)size &&
-        stair_npy_open(context, path, &npy) == STAIR_OK) {
+    fuzz_name(".npy", path);
+    if (fuzz_put(path, data, size) && stair_npy_open(context, path, &npy) == STAIR_OK) {
         read_whole(context, &npy);
         stair_npy_close(&npy);
     }
-    if (fd >= 0) {
-        close(fd);
-        unlink(path);
-    }
+    unlink(path);
     stair_context_destroy(&context);
     return 0;
 }

@@ -1,9 +1,7 @@
 /* Arbitrary bytes as a result file of each format: refused, or shown on both kinds of pages. */
 #include "core/limits.h"
+#include "fuzz_file.h"
 #include "page.h"
-
-#include <stdlib.h>
-#include <unistd.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -24,11 +22,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     typedef stair_status read(stair_context *, const char *, size_t *, json_t *);
     static read *const readers[] = {page_read_json, page_read_csv, page_read_npz};
-    char path[] = "/tmp/stair-fuzz-XXXXXX";
+    char path[FUZZ_NAME];
     stair_context *context;
-    int fd = mkstemp(path);
-    if (fd < 0) return 0;
-    if (write(fd, data, size) == (ssize_t)size && stair_context_create(&context) == STAIR_OK) {
+    fuzz_name("", path);
+    if (fuzz_put(path, data, size) && stair_context_create(&context) == STAIR_OK) {
         for (int k = 0; k < 3; k++) {
             size_t room = STAIR_MOST_PAGE_CELLS;
             json_t *file = json_pack("{s:s, s:[]}", "file", "f", "tables");
@@ -37,7 +34,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         }
         stair_context_destroy(&context);
     }
-    close(fd);
     unlink(path);
     return 0;
 }

@@ -1,19 +1,9 @@
 /* Arbitrary bytes as vocabulary, as questions, as checkpoint and as weights: refused or read. */
-#include "stair_train.h"
+#include "fuzz_file.h"
 #include "io/checkpoint.h"
-
-#include <stdlib.h>
-#include <unistd.h>
+#include "stair_train.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static bool put(char *path, const void *data, size_t size)
-{
-    int fd = mkstemp(path);
-    bool written = fd >= 0 && write(fd, data, size) == (ssize_t)size;
-    if (fd >= 0) close(fd);
-    return written;
-}
 
 static void read_questions(stair_context *context, const stair_vocab *vocab, const char *path)
 {
@@ -28,14 +18,16 @@ static void read_questions(stair_context *context, const stair_vocab *vocab, con
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const char words[] = "[PAD]\n[UNK]\n[CLS]\n[SEP]\na\nb\n##a\n1\n##2\nwhen\n?\n";
-    char path[] = "/tmp/stair-fuzz-XXXXXX", known[] = "/tmp/stair-fuzz-XXXXXX";
+    char path[FUZZ_NAME], known[FUZZ_NAME];
     stair_context *context;
     stair_vocab *vocab;
     stair_state state;
     stair_classifier *classifier;
     bool found;
+    fuzz_name("", path);
+    fuzz_name(".vocab", known);
     if (stair_context_create(&context) != STAIR_OK) return 0;
-    if (put(path, data, size) && put(known, words, sizeof words - 1)) {
+    if (fuzz_put(path, data, size) && fuzz_put(known, words, sizeof words - 1)) {
         if (stair_vocab_load(context, path, &vocab) == STAIR_OK) stair_vocab_destroy(&vocab);
         if (stair_vocab_load(context, known, &vocab) == STAIR_OK) {
             read_questions(context, vocab, path);

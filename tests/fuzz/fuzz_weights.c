@@ -4,10 +4,7 @@
 #include "stair_train.h"
 #include "vocab.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -83,12 +80,12 @@ static void use(stair_context *context, const stair_classifier *classifier)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char path[64];
+    char path[FUZZ_NAME];
     stair_context *context;
     stair_classifier *classifier;
     if (stair_context_create(&context) != STAIR_OK) return 0;
     (void)stair_context_set_threads(context, 1);
-    snprintf(path, sizeof path, "/tmp/stair-fuzz-%ld.npz", (long)getpid());
+    fuzz_name(".npz", path);
     at = data;
     end = data + size;
     if (make(context, path) == STAIR_OK && stair_classifier_load(context, path, &classifier) == STAIR_OK) {

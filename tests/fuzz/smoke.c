@@ -1,5 +1,11 @@
-/* Runs a fuzz target without libFuzzer: seeds, then a fixed stream of mutations of them.  The same
- * inputs on every machine, so a failure can be repeated. */
+/* Runs a fuzz target without libFuzzer: the inputs that are kept for it, then seeds and a fixed stream of
+ * mutations of them.  The same inputs on every machine, so a failure can be repeated.
+ *
+ *   smoke_NAME [corpus/NAME.txt]          runs
+ *   smoke_NAME corpus/NAME.txt FOLDER     writes each kept input to a file, for libFuzzer to begin with
+ *
+ * A line of the corpus is an input: \\ and \n as in C, \xHH for what is no printable letter. */
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,24 +85,84 @@ static size_t mutate(uint8_t *data, size_t size, uint64_t *state)
     return size;
 }
 
-int main(void)
+/* Runs an input from memory of just its size, so that a sanitizer sees one byte too many. */
+static bool run(const uint8_t *data, size_t size)
+{
+    uint8_t *exact = malloc(size ? size : 1);
+    if (!exact) return false;
+    memcpy(exact, data, size);
+    LLVMFuzzerTestOneInput(exact, size);
+    free(exact);
+    return true;
+}
+
+static bool keep(const char *folder, int number, const uint8_t *data, size_t size)
+{
+    char name[4096];
+    snprintf(name, sizeof name, "%s/%04d", folder, number);
+    FILE *file = fopen(name, "wb");
+    bool written = file && fwrite(data, 1, size, file) == size;
+    return file && fclose(file) == 0 && written;
+}
+
+/* Reads a line in place; what is no escape stays as it is. */
+static size_t plain(char *line)
+{
+    char *to = line;
+    for (const char *at = line; *at && *at != '\n'; to++) {
+        unsigned byte;
+        if (at[0] == '\\' && at[1] == 'x' && sscanf(at + 2, "%2x", &byte) == 1) {
+            *to = (char)byte;
+            at += 4;
+        } else if (at[0] == '\\' && (at[1] == 'n' || at[1] == '\\')) {
+            *to = at[1] == 'n' ? '\n' : '\\';
+            at += 2;
+        } else
+            *to = *at++;
+    }
+    return (size_t)(to - line);
+}
+
+/* Number of inputs, or -1. */
+static int run_kept(const char *path, const char *folder)
+{
+    FILE *file = fopen(path, "r");
+    char *line = NULL;
+    size_t room = 0;
+    int count = 0;
+    for (bool good = file; good && getline(&line, &room, file) > 0; count++) {
+        size_t size = plain(line);
+        good = folder ? keep(folder, count, (uint8_t *)line, size) : run((uint8_t *)line, size);
+        if (!good) count = -2;
+    }
+    free(line);
+    if (!file || fclose(file)) count = -1;
+    return count;
+}
+
+static int run_stream(void)
 {
     uint64_t state = 1;
+    uint8_t data[LARGEST + 1];
     int runs = 0;
     for (size_t s = 0; s < sizeof seeds / sizeof *seeds; s++)
         for (int i = 0; i < ROUNDS; i++, runs++) {
             size_t size = s ? strlen(seeds[s]) : sizeof numpy - 1;
-            uint8_t *data = malloc(LARGEST + 1), *exact;
-            if (!data) return 1;
             memcpy(data, seeds[s], size);
             if (i) size = mutate(data, size, &state);
-            exact = malloc(size ? size : 1); /* so that a sanitizer sees one byte too many */
-            if (!exact) return 1;
-            memcpy(exact, data, size);
-            LLVMFuzzerTestOneInput(exact, size);
-            free(exact);
-            free(data);
+            if (!run(data, size)) return -1;
         }
-    printf("%d inputs\n", runs);
+    return runs;
+}
+
+int main(int argc, char **argv)
+{
+    int kept = argc > 1 ? run_kept(argv[1], argc > 2 ? argv[2] : NULL) : 0;
+    int runs = argc > 2 ? 0 : run_stream();
+    if (kept < 0 || runs < 0) {
+        fprintf(stderr, "%s: the inputs could not be read or written\n", argc > 1 ? argv[1] : argv[0]);
+        return 1;
+    }
+    printf("%d inputs that are kept, %d others\n", kept, runs);
     return 0;
 }

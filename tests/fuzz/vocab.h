@@ -2,20 +2,15 @@
 #ifndef STAIR_FUZZ_VOCAB_H
 #define STAIR_FUZZ_VOCAB_H
 
+#include "fuzz_file.h"
 #include "stair_train.h"
-
-#include <stdio.h>
-#include <unistd.h>
 
 static inline stair_status small_vocab(stair_context *context, stair_vocab **vocab)
 {
-    char path[64];
-    snprintf(path, sizeof path, "/tmp/stair-fuzz-%ld.vocab", (long)getpid());
-    FILE *file = fopen(path, "w");
-    if (file) {
-        fputs("[PAD]\n[UNK]\n[CLS]\n[SEP]\na\nb\n", file);
-        fclose(file);
-    }
+    static const char words[] = "[PAD]\n[UNK]\n[CLS]\n[SEP]\na\nb\n";
+    char path[FUZZ_NAME];
+    fuzz_name(".vocab", path);
+    if (!fuzz_put(path, words, sizeof words - 1)) abort();
     stair_status status = stair_vocab_load(context, path, vocab);
     unlink(path);
     return status;

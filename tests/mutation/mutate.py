@@ -50,6 +50,7 @@ MOST = {"unit": 8, "cli": 15, "numbers": 4}     # of all tests of one mutant; th
 CLI = "channel method train_tokenize bad_input output completion amp_files report merge usage hostile amp plugin figure_files tables amp_save dry_run device memory".split()
 CARD = "src/cuda/backend.c", "src/cuda/means_seam.c", "src/cuda/one_row_seam.c"  # nothing without a card runs them
 WANTED = 0.95
+CHECKS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 
 SWAPS = {"<": ["<=", ">"], "<=": ["<", ">="], ">": [">=", "<"], ">=": [">", "<="], "==": ["!="], "!=": ["=="],
          "+": ["-"], "-": ["+"], "*": ["/"], "/": ["*"], "+=": ["-="], "-=": ["+="], "*=": ["/="], "/=": ["*="],
@@ -133,6 +134,8 @@ class Build:
         self.flags += ["-I" + os.path.join(ROOT, room) for room in ("include", "src", "cli", "bench", "figures", "tests")]
         self.libraries = [*ask("--libs"), "-lsleef", "-lm", "-lpthread"]
         self.covered = os.path.join(self.folder, "covered")
+        self.checked = os.path.join(self.folder, "checked")
+        self.good_when_checked = {}
         self.choose = os.path.join(self.folder, "choose.so")
         self.program = os.path.join(self.folder, "stair")
 
@@ -189,6 +192,24 @@ class Build:
             os.remove(path)
         with open(mark, "w") as out:
             out.write(self.stamp)
+
+    def make_checked(self):
+        """The library once more with sanitizers."""
+        mark = os.path.join(self.checked, "stamp")
+        if os.path.exists(mark) and open(mark).read() == self.stamp:
+            return
+        self.make_library("checked", os.path.join(self.checked, "libwhole.so"), CHECKS, [])
+        with open(mark, "w") as out:
+            out.write(self.stamp)
+
+    def environment(self, case, library=None, checked=False):
+        """Of a unit test: a case, with a mutant before the library or without one."""
+        before = [self.choose] + ([library] if library else [])
+        if not checked:
+            return {**os.environ, "LD_PRELOAD": ":".join(before), "CASE": case}
+        asan = subprocess.run(["gcc", "-print-file-name=libasan.so"], capture_output=True, text=True, check=True).stdout
+        return {**os.environ, "LD_PRELOAD": ":".join([asan.strip(), *before]), "CASE": case,
+                "LD_LIBRARY_PATH": self.checked, "ASAN_OPTIONS": "detect_odr_violation=0", "LSAN_OPTIONS": "print_suppressions=0"}
 
     def make_tests(self, headers):
         for source in sorted(glob.glob(os.path.join(ROOT, "tests", "unit", "test_*.c"))):
@@ -436,7 +457,7 @@ def attempt(build, tests, mutant, enough=1):
                 linked = build.link_program(program, [main] + ([] if main == made else [made]))
             if kind == "unit":
                 words = [os.path.join(build.folder, test["program"])]
-                more = {"env": {**os.environ, "LD_PRELOAD": build.choose + ":" + library, "CASE": test["case"]}}
+                more = {"env": build.environment(test["case"], library)}
             elif kind == "cli":
                 words, more = ["bash", os.path.join(ROOT, test["run"]), program], {}
             else:
@@ -444,6 +465,32 @@ def attempt(build, tests, mutant, enough=1):
             if run(words, limit, **more)[0] != 0 and (kind != "cli" or run(words, limit, **more)[0] != 0):
                 return {"state": "killed", "by": test["run"], "stage": kind}
     return {"state": "survived", "ran": ran}
+
+
+def attempt_checked(build, tests, mutant):
+    """The same by unit tests that reach the line, with sanitizers: those that pass so without a mutant."""
+    name, at, old, new, _ = mutant
+    source = os.path.join(ROOT, name)
+    text = open(source).read()
+    with tempfile.TemporaryDirectory() as place:
+        changed, made, library = (os.path.join(place, x) for x in (os.path.basename(name), "mutant.o", "mutant.so"))
+        with open(changed, "w") as out:
+            out.write(text[:at] + new + text[at + len(old):])
+        if not build.compile(changed, made, source, CHECKS) or run(["gcc", "-shared", *CHECKS[:1], "-o", library, made])[0]:
+            return None
+        spent = 0
+        for test, exact in tests:
+            if test["kind"] != "unit" or not exact or spent + test["seconds"] > MOST["unit"]:
+                continue
+            spent += test["seconds"]
+            words, limit = [os.path.join(build.folder, test["program"])], 20 * test["seconds"] + 10
+            if test["run"] not in build.good_when_checked:
+                code, _ = run(words, limit, env=build.environment(test["case"], checked=True))
+                build.good_when_checked[test["run"]] = code == 0
+            if build.good_when_checked[test["run"]]:
+                if run(words, limit, env=build.environment(test["case"], library, True))[0] != 0:
+                    return {"state": "killed", "by": test["run"], "stage": "checked"}
+    return None
 
 
 def record_number(program, line, out):
@@ -483,8 +530,8 @@ def read_planted():
 def keep(results):
     """Adds to planted.jsonl: up to two of a file, those first that a unit test killed."""
     kept = read_planted()
-    for r in sorted(results, key=lambda r: ("unit", "cli", "numbers", None).index(r.get("stage"))):
-        if r["state"] == "killed" and sum(k["file"] == r["file"] for k in kept) < 2:
+    for r in sorted(results, key=lambda r: ("unit", "cli", "numbers", "checked", None).index(r.get("stage"))):
+        if r["state"] == "killed" and r["stage"] != "checked" and sum(k["file"] == r["file"] for k in kept) < 2:
             if not any(k["file"] == r["file"] and k["text"] == r["text"] for k in kept):
                 kept.append({"file": r["file"], "text": r["text"], "old": r["old"], "new": r["new"], "test": r["by"]})
     with open(os.path.join(HERE, "planted.jsonl"), "w") as out:
@@ -534,24 +581,24 @@ def name_of(result):
 def report(results):
     words = judged()
     kinds = {}
+    columns = ["unit", "cli", "numbers", "checked", "equivalent", "survived"]
     for r in results:
         if r["state"] in ("killed", "survived"):
             room = "/".join(r["file"].split("/")[:2]) if r["file"].startswith("src/") else r["file"].split("/")[0]
-            row = kinds.setdefault(room, {"unit": 0, "cli": 0, "numbers": 0, "equivalent": 0, "survived": 0})
+            row = kinds.setdefault(room, dict.fromkeys(columns, 0))
             if r["state"] == "killed":
                 row[r["stage"]] += 1
             else:
                 row["equivalent" if words.get(name_of(r), "").startswith("equivalent") else "survived"] += 1
-    columns = ["unit", "cli", "numbers", "equivalent", "survived"]
-    print("| room | mutants | by unit tests | by the command line | by digits | equivalent | survived |")
-    print("|---|---|---|---|---|---|---|")
+    print("| room | mutants | by unit tests | by the command line | by digits | by sanitizers | equivalent | survived |")
+    print("|---|---|---|---|---|---|---|---|")
     total = dict.fromkeys(columns, 0)
     for room, row in sorted(kinds.items()):
         print("| `%s` | %d | %s |" % (room, sum(row.values()), " | ".join(str(row[c]) for c in columns)))
         for c in columns:
             total[c] += row[c]
     print("| all | %d | %s |" % (sum(total.values()), " | ".join(str(total[c]) for c in columns)))
-    killed = total["unit"] + total["cli"] + total["numbers"]
+    killed = total["unit"] + total["cli"] + total["numbers"] + total["checked"]
     share = killed / max(1, killed + total["survived"])
     for r in results:
         if r["state"] == "survived":
@@ -610,7 +657,8 @@ def try_again(build, args):
         mutant = find(r) if wanted and name_of(r) not in judged() else None
         if not mutant:
             continue
-        results[k] = {**r, **attempt(build, in_order(tests, r["file"], mutant[4]), mutant, args.enough)}
+        ordered = in_order(tests, r["file"], mutant[4])
+        results[k] = {**r, **(attempt_checked(build, ordered, mutant) or attempt(build, ordered, mutant, args.enough))}
         write_results(args.folder, results)
         print("%-8s %s  by %s" % (results[k]["state"], name_of(r), results[k].get("by", "nobody")), flush=True)
 
@@ -654,7 +702,7 @@ def main():
     parse.add_argument("--strict", action="store_true")
     parse.add_argument("--planted", action="store_true")
     parse.add_argument("--keep", action="store_true")
-    parse.add_argument("--again", action="store_true", help="survivors once more, by more tests: after one was added")
+    parse.add_argument("--again", action="store_true", help="survivors once more, by more tests and with sanitizers")
     parse.add_argument("--enough", type=float, default=3, help="with --again: how many times the usual seconds")
     parse.add_argument("--few", action="store_true", help="only files with fewer than two mistakes planted")
     args = parse.parse_args()
@@ -667,6 +715,7 @@ def main():
     if args.planted:
         return planted(build, args.only)
     if args.again:
+        build.make_checked()
         try_again(build, args)
     else:
         try_new(build, args)
