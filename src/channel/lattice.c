@@ -549,11 +549,12 @@ static double integrate(stair_worker *w, const stair_channel_options *options, l
 }
 
 /* Not where the density is rough in two dimensions: it would not notice what it misses at the singular set.
+ * Nor there or on a line where the link has kinks or jumps, which the nested rule goes around.
  * With noise on y the posterior is as narrow as the noise has it: the less of it, the more can hide from a
  * rule that looks at a few places first. */
 static bool fits(const stair_integrand *f, bool forced)
 {
-    (void)forced;
+    if (f->structure->broken && f->dim <= 2 && !forced) return false;
     return stair_rule_euclidean(f) && !(f->fibre.rough && f->dim == 2) && f->dim > 0 &&
            f->dim <= STAIR_LATTICE_DIM && stair_rule_noise(f) >= tuning.noise;
 }
