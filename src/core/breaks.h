@@ -4,11 +4,11 @@
 
 #include <stdbool.h>
 
-#define STAIR_MOST_BREAKS 64 /* of one line: more cost more than what lies between them is worth */
-#define STAIR_BREAKS_SCAN 64 /* most places of a first look: one block of nodes */
+#define STAIR_MOST_BREAKS 64  /* of one line: more cost more than what lies between them is worth */
+#define STAIR_BREAKS_SCAN 512 /* most places of a first look */
 
 typedef struct {
-    /* y (n) at x (n), n up to STAIR_BREAKS_SCAN */
+    /* y (n) at x (n), n up to 9 */
     void (*values)(void *user, int n, const double *x, double *y);
     void *user;
     double tolerance; /* what changes y by less is not looked for */

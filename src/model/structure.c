@@ -39,7 +39,7 @@ static void along_line(void *user, int n, const double *x, double *y)
 /* Whether a link that is not known to be analytic is seen not to be. */
 static bool has_breaks(const stair_model *model)
 {
-    enum { N = STAIR_BREAKS_SCAN };
+    enum { N = 64 };
     random_line line = {.model = model};
     stair_values curve = {.values = along_line, .user = &line, .tolerance = tuning.tolerance};
     double x[N], y[N], place[STAIR_MOST_BREAKS], step = 2 * tuning.reach / (N - 1);
