@@ -550,6 +550,7 @@ static void set_plan(stair_worker *w, const stair_channel_options *options, nest
 {
     stair_integrand *f = &w->f;
     const stair_mode *mode = &w->modes.mode[0];
+    const stair_model_ops *ops = f->fibre.model->ops;
     double best = -INFINITY;
     for (int k = 0; k < w->modes.count; k++) best = fmax(best, w->modes.mode[k].value);
     plan->w = w;
@@ -558,8 +559,8 @@ static void set_plan(stair_worker *w, const stair_channel_options *options, nest
         plan->axis[0] = 0;
         plan->axis[1] = -1;
     }
-    plan->rough = f->shape.residuals && !f->fibre.model->ops->smooth;
-    plan->broken = f->structure->broken;
+    plan->broken = f->structure->broken; /* of a program all are seen */
+    plan->rough = f->shape.residuals && !ops->smooth && (plan->broken || !ops->program);
     set_null_rules(plan);
     plan->finer = (int)fmin(FINEST, ceil(cbrt(tuning.look / options->precision)));
     plan->blunt = tuning.blunt * options->precision;
