@@ -32,6 +32,7 @@ enum {
     CLIMB = 12,       /* steps of the climb to a peak */
     FINEST = 16,      /* places of a look at a line, for each of its scan, at most */
     NULLS = 4,        /* degrees 11 to 14 */
+    EDGES = 2,        /* places between the outermost nodes of a panel and its ends */
     OUTER_BREAKS = 3 * STAIR_MOST_MODES + 2 + 2 * STAIR_MOST_BREAKS + 3 * STAIR_MOST_MODES
 };
 
@@ -45,16 +46,18 @@ static const struct {
     double line_share;    /* part of the error that lines may use up */
     double panel_share;   /* part of a line's tolerance that one panel may */
     double blunt;         /* part of the precision: what bends residuals by less is no kink */
-    double look;   /* what two jumps between neighbours of a scan hide where curves of jumps turn: it falls
-                      with the third power of the distance of neighbours */
-    double half;   /* between two places of a look residuals are thought not to fall below this part */
-    double within; /* part of the reach within which breaks across the outer direction are looked for, */
-    double beside; /* parts of the reach: next to such a break, */
-    double next;   /* and to the line on which it was found */
-    double same;   /* part of a break that is still there on that line */
-    double left;   /* of what degrees 11 to 14 have of a panel with a jump, a kink or a root in it, at most so
-                      much is the error: 0.19 to 0.3 for 99 of 100 places */
-    double noise;  /* least on y: measured on 2 000 samples of one layer at 1e-6, docs/channel.md */
+    double jumps_hide; /* part of a posterior that two jumps between neighbours of a scan hide where curves of
+                          jumps turn: it falls with the third power of the distance of neighbours; */
+    double kinks_hide; /* two kinks hide less */
+    double half;       /* between two places of a look residuals are thought not to fall below this part */
+    double within;     /* part of the reach within which breaks across the outer direction are looked for, */
+    double beside;     /* parts of the reach: next to such a break, */
+    double next;       /* and to the line on which it was found */
+    double same;       /* part of a break that is still there on that line */
+    double left;  /* of what degrees 11 to 14 have of a panel with a jump, a kink or a root in it, at most so
+                     much is the error: 0.19 to 0.3 for 99 of 100 places */
+    double edge;  /* a place of a panel beyond its nodes, next to its end */
+    double noise; /* least on y: measured on 2 000 samples of one layer at 1e-6, docs/channel.md */
 } tuning = {.hopeless = 20,
             .hopeless_part = 0.3,
             .beyond = 5,
@@ -64,13 +67,15 @@ static const struct {
             .line_share = 0.25,
             .panel_share = 0.3,
             .blunt = 0.1,
-            .look = 5e-3,
+            .jumps_hide = 4e-2,
+            .kinks_hide = 5e-4,
             .half = 0.5,
             .within = 0.7,
             .beside = 1e-4,
             .next = 0.01,
             .same = 0.5,
-            .left = 0.2,
+            .left = 0.3,
+            .edge = 0.9995,
             .noise = 0.003};
 
 /* Gauss-Kronrod 7-15 on [-1, 1]: nodes, Kronrod weights, Gauss weights (0 where not a Gauss node). */
@@ -109,7 +114,8 @@ typedef struct {
     bool broken;                     /* and is seen to have kinks or jumps: */
     int finer;                       /* places of a look at a line for each of its scan */
     double blunt;                    /* those worth looking for bend residuals by this, */
-    double null[NULLS][15];          /* null rules: Legendre coefficients of values at the nodes of a panel */
+    double null[NULLS + EDGES][15];  /* null rules: Legendre coefficients of values at the nodes of a panel;
+                                        and the polynomial through them at places next to its ends */
     int breaks;                      /* and these are there whatever the inner coordinate is */
     double place[STAIR_MOST_BREAKS]; /* along the outer one */
 } nested_plan;
@@ -495,32 +501,57 @@ static double last_degrees(int count, const double *null)
     return sqrt(most);
 }
 
-/* gauss (1 + NULLS, count) is scratch. */
-static void integrate_outer_panel(const nested_plan *plan, outer_panel *p, double *gauss)
+/* Runs the line at this place of a panel, moments to w->part[0]; its error, and what times their sums are in
+ * units of exp(top), times the half length of the panel. */
+static double outer_node(const nested_plan *plan, const outer_panel *p, double at, double *scale)
 {
     stair_worker *w = plan->w;
-    stair_integrand *f = &w->f;
-    double middle = 0.5 * (p->low + p->high), half = 0.5 * (p->high - p->low), lines = 0,
-           *null = gauss + f->count;
-    memset(p->kronrod, 0, sizeof(double) * (size_t)f->count);
-    memset(gauss, 0, sizeof(double) * (size_t)((1 + NULLS) * f->count));
+    double middle = 0.5 * (p->low + p->high), half = 0.5 * (p->high - p->low),
+           error = integrate_line(plan, middle + half * at, &w->part[0]);
+    stair_integrand_flush(&w->f);
+    *scale = w->part[0].top == -INFINITY ? 0 : half * exp(w->part[0].top - plan->top);
+    return error;
+}
+
+/* Where the integrand may not be smooth: what the panel may hide next to its ends, from values there and from
+ * those that its nodes let expect (EDGES, count). */
+static double hidden_at_edges(const nested_plan *plan, const outer_panel *p, const double *expected)
+{
+    int count = plan->w->f.count;
+    double hidden = 0;
+    for (int j = 0; j < EDGES; j++) {
+        double most = 0, scale;
+        outer_node(plan, p, j ? tuning.edge : -tuning.edge, &scale);
+        for (int k = 0; k < count; k++)
+            most = fmax(most, fabs(scale * plan->w->part[0].sum[k] - expected[j * count + k]));
+        hidden += most * (1 - gk_node[14]);
+    }
+    return hidden;
+}
+
+/* scratch (1 + NULLS + EDGES, count) */
+static void integrate_outer_panel(const nested_plan *plan, outer_panel *p, double *scratch)
+{
+    const stair_integrand *f = &plan->w->f;
+    const double *sum = plan->w->part[0].sum;
+    int count = f->count;
+    double half = 0.5 * (p->high - p->low), lines = 0, scale, *gauss = scratch, *null = gauss + count;
+    memset(p->kronrod, 0, sizeof(double) * (size_t)count);
+    memset(scratch, 0, sizeof(double) * (size_t)((1 + NULLS + EDGES) * count));
     for (int i = 0; i < 15; i++) {
-        double error = integrate_line(plan, middle + half * gk_node[i], &w->part[0]);
-        lines += half * gk_kronrod[i] * error;
-        stair_integrand_flush(f);
-        if (w->part[0].top == -INFINITY) continue;
-        double scale = half * exp(w->part[0].top - plan->top);
-        for (int k = 0; k < f->count; k++) {
-            p->kronrod[k] += gk_kronrod[i] * scale * w->part[0].sum[k];
-            gauss[k] += gk_gauss[i] * scale * w->part[0].sum[k];
-            for (int j = 0; j < NULLS && plan->rough; j++)
-                null[j * f->count + k] += plan->null[j][i] * scale * w->part[0].sum[k];
+        lines += half * gk_kronrod[i] * outer_node(plan, p, gk_node[i], &scale);
+        for (int k = 0; k < count && scale > 0; k++) {
+            p->kronrod[k] += gk_kronrod[i] * scale * sum[k];
+            gauss[k] += gk_gauss[i] * scale * sum[k];
+            for (int j = 0; j < NULLS + EDGES && plan->rough; j++)
+                null[j * count + k] += plan->null[j][i] * scale * sum[k];
         }
     }
     double difference = fabs(p->kronrod[0] - gauss[0]), size = spread_of(f, p->kronrod);
-    for (int k = 1; k < f->count; k++) difference = fmax(difference, fabs(p->kronrod[k] - gauss[k]));
-    p->error = lines + (plan->rough ? fmax(difference, tuning.left * last_degrees(f->count, null))
+    for (int k = 1; k < count; k++) difference = fmax(difference, fabs(p->kronrod[k] - gauss[k]));
+    p->error = lines + (plan->rough ? fmax(difference, tuning.left * last_degrees(count, null))
                                     : panel_error(difference, size));
+    if (plan->broken) p->error += hidden_at_edges(plan, p, null + NULLS * count);
 }
 
 /* Standard deviation of the prior along a unit direction.  The coordinates are two tokens of one row, which
@@ -532,7 +563,7 @@ static double prior_deviation(const stair_integrand *f, const double *direction)
     return sqrt(v[0] * d[0] * d[0] + 2 * v[1] * d[0] * d[1] + v[f->shape.rows + 1] * d[1] * d[1]);
 }
 
-/* By the recursion of Legendre polynomials. */
+/* By the recursion of Legendre polynomials, and by Lagrange's formula. */
 static void set_null_rules(nested_plan *plan)
 {
     for (int i = 0; i < 15; i++) {
@@ -542,6 +573,12 @@ static void set_null_rules(nested_plan *plan)
             if (n >= 11) plan->null[n - 11][i] = (n + 0.5) * gk_kronrod[i] * here;
             before = here;
             here = next;
+        }
+        for (int j = 0; j < EDGES; j++) {
+            double at = j ? tuning.edge : -tuning.edge, *weight = &plan->null[NULLS + j][i];
+            *weight = 1;
+            for (int k = 0; k < 15; k++)
+                if (k != i) *weight *= (at - gk_node[k]) / (gk_node[i] - gk_node[k]);
         }
     }
 }
@@ -562,7 +599,8 @@ static void set_plan(stair_worker *w, const stair_channel_options *options, nest
     plan->broken = f->structure->broken; /* of a program all are seen */
     plan->rough = f->shape.residuals && !ops->smooth && (plan->broken || !ops->program);
     set_null_rules(plan);
-    plan->finer = (int)fmin(FINEST, ceil(cbrt(tuning.look / options->precision)));
+    double hides = f->structure->jumps ? tuning.jumps_hide : tuning.kinks_hide;
+    plan->finer = (int)fmin(FINEST, ceil(cbrt(hides / options->precision)));
     plan->blunt = tuning.blunt * options->precision;
     plan->top = best;
     plan->spread = sqrt(2 * plan->cutoff);
@@ -648,13 +686,13 @@ static double integrate(const nested_plan *plan, double precision, double *memor
     stair_worker *w = plan->w;
     stair_integrand *f = &w->f;
     size_t count = (size_t)f->count;
-    double breaks[OUTER_BREAKS], *gauss = memory + count * OUTER_MOST, *sum = w->total.sum;
+    double breaks[OUTER_BREAKS], *scratch = memory + count * OUTER_MOST, *sum = w->total.sum;
     outer_panel panels[OUTER_MOST];
     int used = outer_breaks(plan, breaks) - 1;
     for (int i = 0; i < used; i++) {
         panels[i] =
             (outer_panel){.low = breaks[i], .high = breaks[i + 1], .kronrod = memory + count * (size_t)i};
-        integrate_outer_panel(plan, &panels[i], gauss);
+        integrate_outer_panel(plan, &panels[i], scratch);
     }
     w->total.top = plan->top;
     for (;;) {
@@ -673,8 +711,8 @@ static double integrate(const nested_plan *plan, double precision, double *memor
                                .high = left->high,
                                .kronrod = memory + count * (size_t)used};
         left->high = right->low;
-        integrate_outer_panel(plan, left, gauss);
-        integrate_outer_panel(plan, right, gauss);
+        integrate_outer_panel(plan, left, scratch);
+        integrate_outer_panel(plan, right, scratch);
         used++;
     }
 }
@@ -702,7 +740,7 @@ static stair_rule_result evaluate(stair_worker *w, const stair_channel_options *
     stair_integrand *f = &w->f;
     stair_channel_options goal = *options;
     nested_plan plan = {.budget = f->visited + options->max_nodes};
-    if (!w->panels) w->panels = malloc(sizeof(double) * (size_t)f->count * (OUTER_MOST + 1 + NULLS));
+    if (!w->panels) w->panels = malloc(sizeof(double) * (size_t)f->count * (OUTER_MOST + 1 + NULLS + EDGES));
     if (!w->panels) return result;
     do {
         plan.cutoff = goal.cutoff - log(goal.precision) + tuning.beyond;

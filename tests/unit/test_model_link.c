@@ -286,6 +286,44 @@ static void errors_are_honest_where_links_break(void **state)
     }
 }
 
+static void disc(void *user, const double *z, double *y)
+{
+    const double *square = user; /* of the radius */
+    y[0] = z[0] * z[0] + z[1] * z[1] > *square;
+}
+
+/* P(|Z| < R) = 1 - exp(-R^2/2) and E[|Z|^2; |Z| < R] = 2 - (2 + R^2) exp(-R^2/2) for a standard normal Z in
+ * the plane: lines next to where the circle turns have two jumps close to each other.  Of these, seven were
+ * off. */
+static void errors_are_honest_where_curves_of_jumps_turn(void **state)
+{
+    static double squares_of_radii[] = {0.04, 0.3, 0.7, 1, 2.5};
+    const double noise = 0.1;
+    (void)state;
+    for (size_t k = 0; k < sizeof squares_of_radii / sizeof *squares_of_radii; k++)
+        for (double precision = 1e-2; precision > 5e-5; precision *= 0.1) {
+            double square = squares_of_radii[k], out = exp(-0.5 * square);
+            stair_link link = {.name = "disc",
+                               .tokens = 1,
+                               .indices = 2,
+                               .outputs = 1,
+                               .noise = noise,
+                               .function = disc,
+                               .user = &squares_of_radii[k]};
+            channel_case c = open_link(&link, 1);
+            c.label[0] = 0.4;
+            c.cov[0] = c.cov[3] = 1;
+            channel_case_evaluate(&c, precision, "auto");
+            double inside = exp(-0.5 * 0.16 / noise), outside = exp(-0.5 * 0.36 / noise),
+                   mass = (1 - out) * inside + out * outside,
+                   spread = (2 - (2 + square) * out) * inside + (2 + square) * out * outside;
+            assert_true(c.error[0] < 2 * precision);
+            assert_close(c.logz[0], log(mass / sqrt(2 * M_PI * noise)), 3 * c.error[0]);
+            assert_close(c.dg[0] / (0.5 * spread / mass - 1), 1, 3 * c.error[0]);
+            channel_case_close(&c);
+        }
+}
+
 static void what_is_wrong_is_said(void **state)
 {
     static const struct {
@@ -339,6 +377,7 @@ int main(void)
         cmocka_unit_test(gradient_by_differences_and_by_callback),
         cmocka_unit_test(message_passing_and_descent_serve_it),
         cmocka_unit_test(errors_are_honest_where_links_break),
+        cmocka_unit_test(errors_are_honest_where_curves_of_jumps_turn),
         cmocka_unit_test(what_is_wrong_is_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
