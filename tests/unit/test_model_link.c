@@ -293,7 +293,7 @@ static void disc(void *user, const double *z, double *y)
 }
 
 /* P(|Z| < R) = 1 - exp(-R^2/2) and E[|Z|^2; |Z| < R] = 2 - (2 + R^2) exp(-R^2/2) for a standard normal Z in
- * the plane: lines next to where the circle turns have two jumps close to each other.  Of these, seven were
+ * the plane: lines next to where the circle turns have two jumps close to each other.  One of these was
  * off. */
 static void errors_are_honest_where_curves_of_jumps_turn(void **state)
 {
