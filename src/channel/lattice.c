@@ -27,7 +27,9 @@ static const struct {
     double finer;   /* and after all cosets were not enough; */
     double longest; /* at least so much finer where aliases tell by how much */
     double power;   /* of an alias that the next one, of dual vectors sqrt 2 longer, does not exceed */
-    double weak;    /* part of an alias that is left where nothing is known of how they fall */
+    double weak;    /* part of an alias that is left where nothing is known of how they fall, */
+    double broken;  /* and where the link is seen to have kinks or jumps, beyond two dimensions: with half of
+                       it up to 3 of 400 were beyond three errors */
     double quiet;   /* steps without a visible node that end a coset; */
     double on_line; /* on a line, where the next node on the same side is a whole step away */
     double apart;   /* frames are separate when their ellipsoids use up this part of the way between */
@@ -47,6 +49,7 @@ static const struct {
             .longest = 0.8,
             .power = 1.5,
             .weak = 0.5,
+            .broken = 1.0,
             .quiet = 0.55,
             .on_line = 1.05,
             .apart = 1.0,
@@ -394,6 +397,12 @@ static bool add_coset(stair_worker *w, lattice_plan *plan, double step, int cose
     return true;
 }
 
+/* Part of an alias that the next one is taken to have, at least, where nothing says how they fall. */
+static double weak_alias(const stair_integrand *f)
+{
+    return f->structure->broken && f->dim > 2 ? tuning.broken : tuning.weak;
+}
+
 /* The alias of the mean of all cosets from the last two differences.  In one and two dimensions its dual
  * vectors are twice those of the difference before the last; along each direction an analytic integrand falls
  * off at least exponentially, so it should be the square of that.  It should also be far below the last one,
@@ -407,7 +416,7 @@ static double alias_left(const stair_integrand *f, double before, double last, d
     if (f->dim <= 2 && kinked) return tuning.weak * fmax(before, last);
     if (f->dim <= 2) return fmax(0.25 * last, before * before / sensitivity);
     double most = fmax(before, last) / sensitivity;
-    return sensitivity * fmin(most, f->shape.residuals ? fmax(tuning.weak * most, pow(most, M_SQRT2))
+    return sensitivity * fmin(most, f->shape.residuals ? fmax(weak_alias(f) * most, pow(most, M_SQRT2))
                                                        : pow(most, tuning.power));
 }
 
@@ -524,7 +533,7 @@ static double integrate(stair_worker *w, const stair_channel_options *options, l
             if (coarse >
                 0) { /* falling exponentially, aliases are those of the coarser lattice to this power */
                 double gap = stair_posterior_distance(f, out, &w->coarse) / sensitivity;
-                alias = fmax(alias, sensitivity * fmin(gap, f->shape.residuals ? tuning.weak * gap
+                alias = fmax(alias, sensitivity * fmin(gap, f->shape.residuals ? weak_alias(f) * gap
                                                                                : pow(gap, coarse / step)));
             }
             error = alias + truncation;
@@ -549,11 +558,12 @@ static double integrate(stair_worker *w, const stair_channel_options *options, l
 }
 
 /* Not where the density is rough in two dimensions: it would not notice what it misses at the singular set.
+ * Nor there or on a line where the link has kinks or jumps, which the nested rule goes around.
  * With noise on y the posterior is as narrow as the noise has it: the less of it, the more can hide from a
  * rule that looks at a few places first. */
 static bool fits(const stair_integrand *f, bool forced)
 {
-    (void)forced;
+    if (f->structure->broken && f->dim <= 2 && !forced) return false;
     return stair_rule_euclidean(f) && !(f->fibre.rough && f->dim == 2) && f->dim > 0 &&
            f->dim <= STAIR_LATTICE_DIM && stair_rule_noise(f) >= tuning.noise;
 }

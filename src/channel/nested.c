@@ -1,4 +1,4 @@
-/* Iterated adaptive Gauss-Kronrod integration in two coordinates.
+/* Iterated adaptive Gauss-Kronrod integration in two coordinates, and in one where the link has breaks.
  *
  * For what a lattice cannot follow: ridges far thinner than they are long, modes that touch, and
  * integrands with a hole where the mixing is singular.  The outer direction is one that the model
@@ -8,12 +8,20 @@
  *
  * Panels are halved where Kronrod and Gauss sums differ, in both directions, until the sum of the
  * differences is within the precision; that sum is the reported error.
+ *
+ * A link with noise on y that is not known to be analytic may have kinks and jumps, where the two sums agree
+ * by chance: halving until they do would choose the panels in which they do.  They are found along every
+ * line, from the link alone, and panels end there.  Along the outer direction those are found that are there
+ * for more than one inner coordinate.  Where curves of them turn or cross, lines change less than smoothly
+ * from one to the next: there the error of a panel is what its Legendre coefficients of degrees 11 to 14 say,
+ * of which some are never small where the integrand is not smooth (null rules, Berntsen and Espelid 1991).
  */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "channel/rules.h"
+#include "core/breaks.h"
 
 enum {
     SCAN = 32,        /* points of the first look at a line */
@@ -21,7 +29,11 @@ enum {
     LINE_MOST = 256,  /* panels of a line */
     OUTER_MOST = 400, /* panels of the outer integral */
     TRIALS = 8,       /* shortened steps tried at once, one group of lanes */
-    CLIMB = 12        /* steps of the climb to a peak */
+    CLIMB = 12,       /* steps of the climb to a peak */
+    FINEST = 16,      /* places of a look at a line, for each of its scan, at most */
+    NULLS = 4,        /* degrees 11 to 14 */
+    EDGES = 2,        /* places between the outermost nodes of a panel and its ends */
+    OUTER_BREAKS = 3 * STAIR_MOST_MODES + 2 + 2 * STAIR_MOST_BREAKS + 3 * STAIR_MOST_MODES
 };
 
 static const struct {
@@ -33,7 +45,19 @@ static const struct {
     double shorten;       /* a step that does not climb is made so much shorter, again and again */
     double line_share;    /* part of the error that lines may use up */
     double panel_share;   /* part of a line's tolerance that one panel may */
-    double noise;         /* least on y: measured on 2 000 samples of one layer at 1e-6, docs/channel.md */
+    double blunt;         /* part of the precision: what bends residuals by less is no kink */
+    double jumps_hide; /* part of a posterior that two jumps between neighbours of a scan hide where curves of
+                          jumps turn: it falls with the third power of the distance of neighbours; */
+    double kinks_hide; /* two kinks hide less */
+    double half;       /* between two places of a look residuals are thought not to fall below this part */
+    double within;     /* part of the reach within which breaks across the outer direction are looked for, */
+    double beside;     /* parts of the reach: next to such a break, */
+    double next;       /* and to the line on which it was found */
+    double same;       /* part of a break that is still there on that line */
+    double left;  /* of what degrees 11 to 14 have of a panel with a jump, a kink or a root in it, at most so
+                     much is the error: 0.19 to 0.3 for 99 of 100 places */
+    double edge;  /* a place of a panel beyond its nodes, next to its end */
+    double noise; /* least on y: measured on 2 000 samples of one layer at 1e-6, docs/channel.md */
 } tuning = {.hopeless = 20,
             .hopeless_part = 0.3,
             .beyond = 5,
@@ -42,6 +66,16 @@ static const struct {
             .shorten = 0.25,
             .line_share = 0.25,
             .panel_share = 0.3,
+            .blunt = 0.1,
+            .jumps_hide = 4e-2,
+            .kinks_hide = 5e-4,
+            .half = 0.5,
+            .within = 0.7,
+            .beside = 1e-4,
+            .next = 0.01,
+            .same = 0.5,
+            .left = 0.3,
+            .edge = 0.9995,
             .noise = 0.003};
 
 /* Gauss-Kronrod 7-15 on [-1, 1]: nodes, Kronrod weights, Gauss weights (0 where not a Gauss node). */
@@ -76,6 +110,14 @@ typedef struct {
     double centre[2], reach[2]; /* outer, inner: ranges centre +- reach */
     double axis[2];             /* the outer direction, of unit length */
     int64_t budget;
+    bool rough;                      /* the link is not known to be analytic, */
+    bool broken;                     /* and is seen to have kinks or jumps: */
+    int finer;                       /* places of a look at a line for each of its scan */
+    double blunt;                    /* those worth looking for bend residuals by this, */
+    double null[NULLS + EDGES][15];  /* null rules: Legendre coefficients of values at the nodes of a panel;
+                                        and the polynomial through them at places next to its ends */
+    int breaks;                      /* and these are there whatever the inner coordinate is */
+    double place[STAIR_MOST_BREAKS]; /* along the outer one */
 } nested_plan;
 
 typedef struct {
@@ -180,7 +222,87 @@ static peak refine_peak(const nested_plan *plan, double outer, double start, dou
 
 typedef struct {
     double low, spacing, value[2][SCAN]; /* log integrand along the line, by sign */
+    int breaks;
+    double place[STAIR_MOST_BREAKS];
 } line_scan;
+
+/* A line on which one coordinate is fixed. */
+typedef struct {
+    const nested_plan *plan;
+    double fixed;
+    bool outwards; /* the outer coordinate runs */
+} fixed_line;
+
+/* The residuals of the first n nodes as one number each, in which none hides another. */
+static void residuals_of(const stair_integrand *f, int n, double *y)
+{
+    for (int i = 0; i < n; i++) y[i] = 0;
+    for (int k = 0; k < f->shape.residuals; k++)
+        for (int i = 0; i < n; i++)
+            y[i] += (1 + 0.3 * sin(k)) * f->nodes.z[(size_t)(f->size + k) * STAIR_BLOCK + i];
+}
+
+static void along_line(void *user, int n, const double *x, double *y)
+{
+    const fixed_line *line = user;
+    for (int i = 0; i < n; i++)
+        point(line->plan, line->outwards ? x[i] : line->fixed, line->outwards ? line->fixed : x[i], i);
+    stair_integrand_energies(&line->plan->w->f, n);
+    residuals_of(&line->plan->w->f, n, y);
+}
+
+/* skip (n - 1): whether prior and residuals of the first n nodes, neighbours on a line, leave nothing to be
+ * seen between two of them. */
+static void hidden_between(const nested_plan *plan, int n, bool *skip)
+{
+    const stair_integrand *f = &plan->w->f;
+    double prior[STAIR_BLOCK] = {0};
+    for (int k = 0; k < f->size; k++)
+        for (int i = 0; i < n; i++) prior[i] += pow(f->nodes.a[(size_t)k * STAIR_BLOCK + i], 2);
+    for (int i = 0; i + 1 < n; i++) {
+        double least = fmin(prior[i], prior[i + 1]);
+        for (int k = 0; k < f->shape.residuals; k++) {
+            const double *r = f->nodes.z + (size_t)(f->size + k) * STAIR_BLOCK + i;
+            if (r[0] * r[1] > 0) least += pow(tuning.half * fmin(fabs(r[0]), fabs(r[1])), 2);
+        }
+        skip[i] = -0.5 * least < plan->top - plan->cutoff;
+    }
+}
+
+/* Breaks of the link along the line that the first n nodes are on. */
+static int find_breaks(const nested_plan *plan, fixed_line line, int n, double low, double spacing,
+                       double *place)
+{
+    bool skip[STAIR_BLOCK];
+    double y[STAIR_BLOCK];
+    stair_values curve = {.values = along_line, .user = &line, .tolerance = plan->blunt};
+    residuals_of(&plan->w->f, n, y);
+    hidden_between(plan, n, skip);
+    return stair_breaks_find(&curve, n, low, spacing, y, skip, place);
+}
+
+/* The same by a finer look at all between the first and the last of n nodes that anything can be seen next
+ * to: two jumps next to each other are seen where a node is between them. */
+static int find_more_breaks(const nested_plan *plan, fixed_line line, int n, double low, double spacing,
+                            double *place)
+{
+    bool hidden[STAIR_BLOCK], skip[STAIR_BREAKS_SCAN];
+    double x[STAIR_BREAKS_SCAN], y[STAIR_BREAKS_SCAN];
+    stair_values curve = {.values = along_line, .user = &line, .tolerance = plan->blunt};
+    int first = 0, last = n - 2, m = plan->finer;
+    hidden_between(plan, n, hidden);
+    while (first <= last && hidden[first]) first++;
+    while (last > first && hidden[last]) last--;
+    if (first > last) return 0;
+    int count = (last - first + 1) * m + 1;
+    for (int i = 0; i < count; i++) {
+        x[i] = low + (first + (double)i / m) * spacing;
+        skip[i] = i + 1 < count && hidden[first + i / m];
+    }
+    for (int i = 0; i < count; i += STAIR_BLOCK)
+        along_line(&line, count - i < STAIR_BLOCK ? count - i : STAIR_BLOCK, x + i, y + i);
+    return stair_breaks_find(&curve, count, x[0], spacing / m, y, skip, place);
+}
 
 static int find_peaks(const nested_plan *plan, double outer, line_scan *scan, peak *peaks)
 {
@@ -188,6 +310,7 @@ static int find_peaks(const nested_plan *plan, double outer, line_scan *scan, pe
     double low = plan->centre[1] - plan->reach[1], spacing = 2 * plan->reach[1] / (SCAN - 1),
            (*value)[SCAN] = scan->value;
     int count = 0;
+    scan->breaks = 0;
     scan->low = low;
     scan->spacing = spacing;
     for (int i = 0; i < SCAN; i++) point(plan, outer, low + i * spacing, i);
@@ -197,6 +320,9 @@ static int find_peaks(const nested_plan *plan, double outer, line_scan *scan, pe
         value[0][i] = f->nodes.plus[i] + log_weight;
         value[1][i] = f->nodes.minus[i] + log_weight;
     }
+    if (plan->broken)
+        scan->breaks = (plan->finer > 1 ? find_more_breaks : find_breaks)(
+            plan, (fixed_line){.plan = plan, .fixed = outer}, SCAN, low, spacing, scan->place);
     for (int s = 0; s < (f->shape.mirrored ? 2 : 1); s++)
         for (int i = 0; i < SCAN && count < PEAKS; i++) {
             if ((i > 0 && value[s][i - 1] > value[s][i]) || (i + 1 < SCAN && value[s][i + 1] > value[s][i]))
@@ -272,10 +398,23 @@ static void add_panels(const nested_plan *plan, int many, const panel *panels, c
     if (any) stair_integrand_add(f, 15 * many, NULL, plan->top, into);
 }
 
-/* Whether anything above the cut was seen in a panel. */
+/* The places in (low, high), with both ends, as ends of sections; how many sections. */
+static int lay_sections(int places, const double *place, double low, double high, double *end)
+{
+    int sections = 0;
+    end[0] = low;
+    for (int i = 0; i < places; i++)
+        if (place[i] > end[sections] && place[i] < high) end[++sections] = place[i];
+    end[++sections] = high;
+    return sections;
+}
+
+/* Whether anything above the cut was seen in a panel, or may be next to a break. */
 static bool visible(const nested_plan *plan, const line_scan *scan, int count, const peak *peaks, double low,
                     double high)
 {
+    for (int k = 0; k < scan->breaks; k++)
+        if (low == scan->place[k] || high == scan->place[k]) return true;
     for (int k = 0; k < count; k++)
         if (low < peaks[k].at + 0.99 * plan->spread * peaks[k].width &&
             high > peaks[k].at - 0.99 * plan->spread * peaks[k].width)
@@ -293,19 +432,20 @@ static double integrate_line(const nested_plan *plan, double outer, stair_moment
 {
     peak peaks[PEAKS];
     line_scan scan;
-    double breaks[3 * PEAKS + 2], at[PEAKS], width[PEAKS], error = 0;
+    double breaks[3 * PEAKS + 2], at[PEAKS], width[PEAKS], end[STAIR_MOST_BREAKS + 2], error = 0;
     double low = plan->centre[1] - plan->reach[1], high = plan->centre[1] + plan->reach[1];
     int count = find_peaks(plan, outer, &scan, peaks), waiting = 0;
     panel stack[LINE_MOST];
     stair_moments_clear(&plan->w->f, into);
-    if (!count) return 0;
+    if (!count && !scan.breaks) return 0;
     for (int k = 0; k < count; k++) {
         at[k] = peaks[k].at;
         width[k] = peaks[k].width;
     }
-    for (int i = lay_breaks(count, at, width, plan->spread, low, high, breaks) - 1; i > 0; i--)
-        if (visible(plan, &scan, count, peaks, breaks[i - 1], breaks[i]))
-            stack[waiting++] = (panel){.low = breaks[i - 1], .high = breaks[i]};
+    for (int s = lay_sections(scan.breaks, scan.place, low, high, end); s > 0; s--)
+        for (int i = lay_breaks(count, at, width, plan->spread, end[s - 1], end[s], breaks) - 1; i > 0; i--)
+            if (visible(plan, &scan, count, peaks, breaks[i - 1], breaks[i]))
+                stack[waiting++] = (panel){.low = breaks[i - 1], .high = breaks[i]};
     while (waiting) {
         int many = waiting < 4 ? waiting : 4;
         panel batch[4];
@@ -328,7 +468,9 @@ static double integrate_line(const nested_plan *plan, double outer, stair_moment
                 stack[waiting++] = (panel){.low = batch[k].low, .high = middle};
             }
     }
-    return error;
+    if (scan.breaks < STAIR_MOST_BREAKS) return error;
+    stair_integrand_flush(&plan->w->f); /* some breaks are not known: nothing is */
+    return error + into->sum[0] * exp(into->top - plan->top);
 }
 
 /* ---- the outer integral -------------------------------------------------------------------- */
@@ -346,27 +488,70 @@ static double spread_of(const stair_integrand *f, const double *sum)
     return trace;
 }
 
-static void integrate_outer_panel(const nested_plan *plan, outer_panel *p, double *gauss)
+/* The largest over all moments of what is left of degrees 11 to 14: null (NULLS, count) are their
+ * coefficients times the half length. */
+static double last_degrees(int count, const double *null)
+{
+    double most = 0;
+    for (int k = 0; k < count; k++) {
+        double sum = 0;
+        for (int j = 0; j < NULLS; j++) sum += null[j * count + k] * null[j * count + k];
+        most = fmax(most, sum);
+    }
+    return sqrt(most);
+}
+
+/* Runs the line at this place of a panel, moments to w->part[0]; its error, and what times their sums are in
+ * units of exp(top), times the half length of the panel. */
+static double outer_node(const nested_plan *plan, const outer_panel *p, double at, double *scale)
 {
     stair_worker *w = plan->w;
-    stair_integrand *f = &w->f;
-    double middle = 0.5 * (p->low + p->high), half = 0.5 * (p->high - p->low), lines = 0;
-    memset(p->kronrod, 0, sizeof(double) * (size_t)f->count);
-    memset(gauss, 0, sizeof(double) * (size_t)f->count);
+    double middle = 0.5 * (p->low + p->high), half = 0.5 * (p->high - p->low),
+           error = integrate_line(plan, middle + half * at, &w->part[0]);
+    stair_integrand_flush(&w->f);
+    *scale = w->part[0].top == -INFINITY ? 0 : half * exp(w->part[0].top - plan->top);
+    return error;
+}
+
+/* Where the integrand may not be smooth: what the panel may hide next to its ends, from values there and from
+ * those that its nodes let expect (EDGES, count). */
+static double hidden_at_edges(const nested_plan *plan, const outer_panel *p, const double *expected)
+{
+    int count = plan->w->f.count;
+    double hidden = 0;
+    for (int j = 0; j < EDGES; j++) {
+        double most = 0, scale;
+        outer_node(plan, p, j ? tuning.edge : -tuning.edge, &scale);
+        for (int k = 0; k < count; k++)
+            most = fmax(most, fabs(scale * plan->w->part[0].sum[k] - expected[j * count + k]));
+        hidden += most * (1 - gk_node[14]);
+    }
+    return hidden;
+}
+
+/* scratch (1 + NULLS + EDGES, count) */
+static void integrate_outer_panel(const nested_plan *plan, outer_panel *p, double *scratch)
+{
+    const stair_integrand *f = &plan->w->f;
+    const double *sum = plan->w->part[0].sum;
+    int count = f->count;
+    double half = 0.5 * (p->high - p->low), lines = 0, scale, *gauss = scratch, *null = gauss + count;
+    memset(p->kronrod, 0, sizeof(double) * (size_t)count);
+    memset(scratch, 0, sizeof(double) * (size_t)((1 + NULLS + EDGES) * count));
     for (int i = 0; i < 15; i++) {
-        double error = integrate_line(plan, middle + half * gk_node[i], &w->part[0]);
-        lines += half * gk_kronrod[i] * error;
-        stair_integrand_flush(f);
-        if (w->part[0].top == -INFINITY) continue;
-        double scale = half * exp(w->part[0].top - plan->top);
-        for (int k = 0; k < f->count; k++) {
-            p->kronrod[k] += gk_kronrod[i] * scale * w->part[0].sum[k];
-            gauss[k] += gk_gauss[i] * scale * w->part[0].sum[k];
+        lines += half * gk_kronrod[i] * outer_node(plan, p, gk_node[i], &scale);
+        for (int k = 0; k < count && scale > 0; k++) {
+            p->kronrod[k] += gk_kronrod[i] * scale * sum[k];
+            gauss[k] += gk_gauss[i] * scale * sum[k];
+            for (int j = 0; j < NULLS + EDGES && plan->rough; j++)
+                null[j * count + k] += plan->null[j][i] * scale * sum[k];
         }
     }
     double difference = fabs(p->kronrod[0] - gauss[0]), size = spread_of(f, p->kronrod);
-    for (int k = 1; k < f->count; k++) difference = fmax(difference, fabs(p->kronrod[k] - gauss[k]));
-    p->error = panel_error(difference, size) + lines;
+    for (int k = 1; k < count; k++) difference = fmax(difference, fabs(p->kronrod[k] - gauss[k]));
+    p->error = lines + (plan->rough ? fmax(difference, tuning.left * last_degrees(count, null))
+                                    : panel_error(difference, size));
+    if (plan->broken) p->error += hidden_at_edges(plan, p, null + NULLS * count);
 }
 
 /* Standard deviation of the prior along a unit direction.  The coordinates are two tokens of one row, which
@@ -374,26 +559,102 @@ static void integrate_outer_panel(const nested_plan *plan, outer_panel *p, doubl
 static double prior_deviation(const stair_integrand *f, const double *direction)
 {
     const double *v = f->variance, *d = direction;
-    if (f->shape.tokens == 2) return f->lower[0];
+    if (f->shape.tokens == 2 || f->dim == 1) return f->lower[0];
     return sqrt(v[0] * d[0] * d[0] + 2 * v[1] * d[0] * d[1] + v[f->shape.rows + 1] * d[1] * d[1]);
+}
+
+/* By the recursion of Legendre polynomials, and by Lagrange's formula. */
+static void set_null_rules(nested_plan *plan)
+{
+    for (int i = 0; i < 15; i++) {
+        double before = 1, here = gk_node[i];
+        for (int n = 1; n < 11 + NULLS; n++) {
+            double next = ((2 * n + 1) * gk_node[i] * here - n * before) / (n + 1);
+            if (n >= 11) plan->null[n - 11][i] = (n + 0.5) * gk_kronrod[i] * here;
+            before = here;
+            here = next;
+        }
+        for (int j = 0; j < EDGES; j++) {
+            double at = j ? tuning.edge : -tuning.edge, *weight = &plan->null[NULLS + j][i];
+            *weight = 1;
+            for (int k = 0; k < 15; k++)
+                if (k != i) *weight *= (at - gk_node[k]) / (gk_node[i] - gk_node[k]);
+        }
+    }
 }
 
 static void set_plan(stair_worker *w, const stair_channel_options *options, nested_plan *plan)
 {
     stair_integrand *f = &w->f;
     const stair_mode *mode = &w->modes.mode[0];
+    const stair_model_ops *ops = f->fibre.model->ops;
     double best = -INFINITY;
     for (int k = 0; k < w->modes.count; k++) best = fmax(best, w->modes.mode[k].value);
     plan->w = w;
     stair_fibre_ridges(&f->fibre, plan->axis);
+    if (f->dim == 1) { /* the inner coordinate is the only one */
+        plan->axis[0] = 0;
+        plan->axis[1] = -1;
+    }
+    plan->broken = f->structure->broken; /* of a program all are seen */
+    plan->rough = f->shape.residuals && !ops->smooth && (plan->broken || !ops->program);
+    set_null_rules(plan);
+    double hides = f->structure->jumps ? tuning.jumps_hide : tuning.kinks_hide;
+    plan->finer = (int)fmin(FINEST, ceil(cbrt(hides / options->precision)));
+    plan->blunt = tuning.blunt * options->precision;
     plan->top = best;
     plan->spread = sqrt(2 * plan->cutoff);
     plan->centre[0] = plan->centre[1] = 0;
     double radius = sqrt(2 * (plan->cutoff + fmax(0, -best))), across[2] = {-plan->axis[1], plan->axis[0]};
     plan->reach[0] = radius * prior_deviation(f, plan->axis);
     plan->reach[1] = radius * prior_deviation(f, across);
-    plan->line_tolerance =
-        tuning.line_share * options->precision * exp(mode->log_mass - plan->top) / (2 * plan->reach[0]);
+    plan->line_tolerance = tuning.line_share * options->precision * exp(mode->log_mass - plan->top) /
+                           (f->dim == 1 ? 1 : 2 * plan->reach[0]);
+}
+
+/* How far from straight the link is at outer coordinates x - h, x, x + h. */
+static double bend_at(fixed_line *line, double x, double h)
+{
+    double at[3] = {x - h, x, x + h}, y[3];
+    along_line(line, 3, at, y);
+    return fabs(y[0] - 2 * y[1] + y[2]);
+}
+
+/* Breaks along one line of the outer direction that are there on the line next to it, too. */
+static void add_lasting_breaks(nested_plan *plan, double inner)
+{
+    enum { N = STAIR_BLOCK };
+    fixed_line line = {.plan = plan, .fixed = inner, .outwards = true}, next = line;
+    double place[STAIR_MOST_BREAKS], low = plan->centre[0] - plan->reach[0],
+                                     spacing = 2 * plan->reach[0] / (N - 1),
+                                     h = tuning.beside * plan->reach[0];
+    for (int i = 0; i < N; i++) point(plan, low + i * spacing, inner, i);
+    stair_integrand_energies(&plan->w->f, N);
+    int count = find_breaks(plan, line, N, low, spacing, place);
+    next.fixed += tuning.next * plan->reach[1];
+    for (int k = 0; k < count && plan->breaks < STAIR_MOST_BREAKS; k++) {
+        int at = 0;
+        while (at < plan->breaks && plan->place[at] < place[k] - h) at++;
+        if (at < plan->breaks && plan->place[at] <= place[k] + h) continue; /* known */
+        if (bend_at(&next, place[k], h) < tuning.same * bend_at(&line, place[k], h)) continue;
+        memmove(plan->place + at + 1, plan->place + at, sizeof(double) * (size_t)(plan->breaks - at));
+        plan->place[at] = place[k];
+        plan->breaks++;
+    }
+}
+
+/* Breaks of the link across the outer direction: at inner coordinates of modes, and throughout the prior. */
+static void find_lasting_breaks(nested_plan *plan)
+{
+    enum { LINES = 6 };
+    const stair_modes *modes = &plan->w->modes;
+    plan->breaks = 0;
+    if (!plan->broken) return;
+    for (int k = 0; k < LINES; k++)
+        add_lasting_breaks(plan,
+                           plan->centre[1] + tuning.within * plan->reach[1] * ((2 * k + 1.0) / LINES - 1));
+    for (int k = 0; k < modes->count && k < LINES; k++)
+        add_lasting_breaks(plan, modes->mode[k].u[1] * plan->axis[0] - modes->mode[k].u[0] * plan->axis[1]);
 }
 
 static int outer_breaks(const nested_plan *plan, double *breaks)
@@ -411,8 +672,12 @@ static int outer_breaks(const nested_plan *plan, double *breaks)
         }
         width[k] = sqrt(variance);
     }
-    return lay_breaks(w->modes.count, at, width, plan->spread, plan->centre[0] - plan->reach[0],
-                      plan->centre[0] + plan->reach[0], breaks);
+    double end[STAIR_MOST_BREAKS + 2], low = plan->centre[0] - plan->reach[0];
+    int count = 1, sections = lay_sections(plan->breaks, plan->place, low, low + 2 * plan->reach[0], end);
+    for (int s = 0; s < sections; s++) /* they share their ends */
+        count +=
+            lay_breaks(w->modes.count, at, width, plan->spread, end[s], end[s + 1], breaks + count - 1) - 1;
+    return count;
 }
 
 /* Panels halved until the sum of their errors is `precision` of the mass; returns that ratio. */
@@ -421,13 +686,13 @@ static double integrate(const nested_plan *plan, double precision, double *memor
     stair_worker *w = plan->w;
     stair_integrand *f = &w->f;
     size_t count = (size_t)f->count;
-    double breaks[3 * STAIR_MOST_MODES + 2], *gauss = memory + count * OUTER_MOST, *sum = w->total.sum;
+    double breaks[OUTER_BREAKS], *scratch = memory + count * OUTER_MOST, *sum = w->total.sum;
     outer_panel panels[OUTER_MOST];
     int used = outer_breaks(plan, breaks) - 1;
     for (int i = 0; i < used; i++) {
         panels[i] =
             (outer_panel){.low = breaks[i], .high = breaks[i + 1], .kronrod = memory + count * (size_t)i};
-        integrate_outer_panel(plan, &panels[i], gauss);
+        integrate_outer_panel(plan, &panels[i], scratch);
     }
     w->total.top = plan->top;
     for (;;) {
@@ -446,17 +711,27 @@ static double integrate(const nested_plan *plan, double precision, double *memor
                                .high = left->high,
                                .kronrod = memory + count * (size_t)used};
         left->high = right->low;
-        integrate_outer_panel(plan, left, gauss);
-        integrate_outer_panel(plan, right, gauss);
+        integrate_outer_panel(plan, left, scratch);
+        integrate_outer_panel(plan, right, scratch);
         used++;
     }
+}
+
+/* The same of one line, which is all there is. */
+static double integrate_alone(const nested_plan *plan)
+{
+    stair_worker *w = plan->w;
+    double error = integrate_line(plan, 0, &w->total);
+    stair_integrand_flush(&w->f);
+    return error / (w->total.sum[0] * exp(w->total.top - plan->top));
 }
 
 /* With noise on y only where there is enough of it for the errors to be what they are said to be. */
 static bool fits(const stair_integrand *f, bool forced)
 {
     (void)forced;
-    return stair_rule_euclidean(f) && f->dim == 2 && stair_rule_noise(f) >= tuning.noise;
+    bool line = f->dim == 1 && f->structure->broken;
+    return stair_rule_euclidean(f) && (f->dim == 2 || line) && stair_rule_noise(f) >= tuning.noise;
 }
 
 static stair_rule_result evaluate(stair_worker *w, const stair_channel_options *options, stair_posterior *out)
@@ -465,7 +740,7 @@ static stair_rule_result evaluate(stair_worker *w, const stair_channel_options *
     stair_integrand *f = &w->f;
     stair_channel_options goal = *options;
     nested_plan plan = {.budget = f->visited + options->max_nodes};
-    if (!w->panels) w->panels = malloc(sizeof(double) * (size_t)f->count * (OUTER_MOST + 1));
+    if (!w->panels) w->panels = malloc(sizeof(double) * (size_t)f->count * (OUTER_MOST + 1 + NULLS + EDGES));
     if (!w->panels) return result;
     do {
         plan.cutoff = goal.cutoff - log(goal.precision) + tuning.beyond;
@@ -473,7 +748,9 @@ static stair_rule_result evaluate(stair_worker *w, const stair_channel_options *
         if (!w->modes.count) break;
         stair_rule_origin(w);
         set_plan(w, &goal, &plan);
-        double error = integrate(&plan, 0.5 * goal.precision, w->panels);
+        if (f->dim == 2) find_lasting_breaks(&plan);
+        double error =
+            f->dim == 1 ? integrate_alone(&plan) : integrate(&plan, 0.5 * goal.precision, w->panels);
         stair_moments_finish(f, &w->total, out);
         result.error =
             error * stair_posterior_sensitivity(f, out) + stair_posterior_truncation(f, out, plan.cutoff);

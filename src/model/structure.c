@@ -5,10 +5,70 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "core/breaks.h"
 #include "core/rng.h"
 #include "model/last_pair.h"
 #include "model/last_row.h"
 #include "model/linear.h"
+
+static const struct {
+    int lines;        /* random ones along which kinks and jumps are looked for, */
+    double reach;     /* so many deviations to both sides; */
+    double tolerance; /* those of a link of size one that are weaker change no posterior that is asked for */
+    double beside;    /* next to a place, above the error of that of a root, */
+    double nearer;    /* and this part as far */
+} tuning = {.lines = 32, .reach = 4, .tolerance = 1e-9, .beside = 1e-3, .nearer = 0.1};
+
+/* Z = from + x along, of which y is the sum of all outputs, with weights that do not undo each other. */
+typedef struct {
+    const stair_model *model;
+    double from[STAIR_MAX_CELLS], along[STAIR_MAX_CELLS], weight[STAIR_MAX_LABEL];
+} random_line;
+
+static void along_line(void *user, int n, const double *x, double *y)
+{
+    const random_line *line = user;
+    double z[STAIR_MAX_CELLS], out[STAIR_MAX_LABEL];
+    for (int i = 0; i < n; i++) {
+        for (int k = 0; k < line->model->info.indices * line->model->info.tokens; k++)
+            z[k] = line->from[k] + x[i] * line->along[k];
+        line->model->ops->forward(line->model, z, out, NULL);
+        y[i] = 0;
+        for (int k = 0; k < line->model->info.label_size; k++) y[i] += line->weight[k] * out[k];
+    }
+}
+
+/* Whether y is not the closer on both sides of a place the nearer they are. */
+static bool is_jump(random_line *line, double place)
+{
+    double x[4] = {place - tuning.beside, place + tuning.beside, place - tuning.nearer * tuning.beside,
+                   place + tuning.nearer * tuning.beside},
+           y[4];
+    along_line(line, 4, x, y);
+    return fabs(y[3] - y[2]) > 0.5 * fabs(y[1] - y[0]);
+}
+
+/* Looks for what says that a link that is not known to be analytic is not. */
+static void look_for_breaks(stair_structure *s)
+{
+    enum { N = 64 };
+    const stair_model *model = s->model;
+    random_line line = {.model = model};
+    stair_values curve = {.values = along_line, .user = &line, .tolerance = tuning.tolerance};
+    double x[N], y[N], place[STAIR_MOST_BREAKS], step = 2 * tuning.reach / (N - 1);
+    int cells = model->info.indices * model->info.tokens;
+    if (!model->info.output_noisy || model->ops->smooth) return;
+    for (int i = 0; i < N; i++) x[i] = i * step - tuning.reach;
+    for (int k = 0; k < tuning.lines && !s->jumps; k++) {
+        stair_rng_normals(3, STAIR_RNG_POINTS, (uint64_t)k, cells, line.from);
+        stair_rng_normals(4, STAIR_RNG_POINTS, (uint64_t)k, cells, line.along);
+        stair_rng_normals(5, STAIR_RNG_POINTS, (uint64_t)k, model->info.label_size, line.weight);
+        along_line(&line, N, x, y);
+        int count = stair_breaks_find(&curve, N, x[0], step, y, NULL, place);
+        s->broken |= count > 0;
+        for (int i = 0; i < count; i++) s->jumps |= is_jump(&line, place[i]);
+    }
+}
 
 /* The fibre of the label of a random Z. */
 static stair_status look_at_fibre(stair_context *context, stair_structure *s)
@@ -52,6 +112,7 @@ static stair_status look_at(stair_context *context, stair_structure *s)
     STAIR_TRY(stair_last_row_holds(context, s, &s->last_row));
     STAIR_TRY(stair_last_pair_holds(context, s, &s->last_pair, &s->by_shape));
     s->committee = is_committee(s->model);
+    look_for_breaks(s);
     return stair_linear_rank(context, s->model, &s->rank);
 }
 

@@ -23,6 +23,8 @@ typedef struct stair_structure {
     bool
         many_hidden; /* the rows before the last have more than two coordinates: nodes over them are random */
     bool committee;  /* exchangeable hidden layers: posterior/exchange.c */
+    bool broken;     /* with noise on y: the link is seen to have kinks or jumps, */
+    bool jumps;      /* and jumps among them */
     int rank;        /* of dy/dZ, the independent equations of a label; -1: Z is too large to tell */
 } stair_structure;
 
