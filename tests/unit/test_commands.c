@@ -1,0 +1,343 @@
+/* The table of commands, and those that one of several ranks does alone; stair bench in every format, with
+ * what a benchmark found put in by the test, and its exit code where one is missed. */
+#include "run_program.h"
+
+#include <math.h>
+
+#include "bench.h"
+#include "command.h"
+#include "core/context.h"
+#include "thread_ranks.h"
+
+static size_t asked_points;
+static int asked_capacity, asked_curves = -1;
+static bool all_pass;
+static stair_status ends = STAIR_OK;
+
+stair_status stair_bench_channel(stair_context *context, size_t points, int capacity, stair_bench_row *rows,
+                                 int *count)
+{
+    (void)context;
+    asked_points = points;
+    asked_capacity = capacity;
+    rows[0] = (stair_bench_row){.model = "first",
+                                .cov_low = 1e-6,
+                                .cov_high = 0.125,
+                                .precision = 1e-8,
+                                .points = points,
+                                .worst_error = 1.23456e-9,
+                                .nodes = 123.456,
+                                .cost = 600.4,
+                                .needed = 400.4,
+                                .limit = 700.6,
+                                .passed = true};
+    rows[1] = rows[0];
+    rows[1].passed = all_pass;
+    rows[2] = rows[1];
+    snprintf(rows[2].model, sizeof rows[2].model, "%s", "third");
+    *count = 3;
+    return ends == STAIR_OK ? ends : stair_fail(context, ends, "the channel ended so");
+}
+
+stair_status stair_bench_staircase(stair_context *context, bool curves, int capacity,
+                                   stair_staircase_row *rows, int *count)
+{
+    (void)context;
+    asked_curves = curves;
+    asked_capacity = capacity;
+    rows[0] = (stair_staircase_row){.model = "a model",
+                                    .precision = 0.0123456,
+                                    .error = 0.00123456,
+                                    .steps = 3,
+                                    .seconds = 12.3456,
+                                    .limit = 20.46,
+                                    .passed = all_pass};
+    *count = 1;
+    return ends == STAIR_OK ? ends : stair_fail(context, ends, "the staircase ended so");
+}
+
+stair_status stair_bench_amp(stair_context *context, int capacity, stair_amp_row *rows, int *count)
+{
+    (void)context;
+    asked_capacity = capacity;
+    rows[0] = (stair_amp_row){.what = "one pass",
+                              .dim = 1000,
+                              .samples = 4000,
+                              .iterations = 5,
+                              .seconds = 1.23456,
+                              .pass = 2.34567,
+                              .draw = 3.45678,
+                              .channel = 4.56789,
+                              .rest = 5.67891,
+                              .value = 6.78912,
+                              .unit = "GB at most",
+                              .limit = 7.89123,
+                              .error = 8.91234e-7,
+                              .passed = all_pass};
+    *count = 1;
+    return ends == STAIR_OK ? ends : stair_fail(context, ends, "amp ended so");
+}
+
+/* `text` without its first line. */
+static const char *below(const char *text)
+{
+    const char *end = strchr(text, '\n');
+    return end ? end + 1 : text;
+}
+
+static const char *results_of(const char *text)
+{
+    const char *at = strstr(text, "\"results\"");
+    return at ? at : text;
+}
+
+/* Types of the arrays of an archive, in their order. */
+static char *types_in(const char *path)
+{
+    static char types[1024];
+    FILE *file = fopen(path, "rb");
+    static char bytes[1 << 16];
+    size_t size = file ? fread(bytes, 1, sizeof bytes - 1, file) : 0, used = 0;
+    if (file) fclose(file);
+    types[0] = bytes[size] = 0;
+    for (size_t k = 0; k + 12 < size && used < sizeof types; k++)
+        if (!memcmp(bytes + k, "{'descr': '", 11))
+            used += (size_t)snprintf(types + used, sizeof types - used, "%s%.*s", used ? " " : "",
+                                     (int)strcspn(bytes + k + 11, "'"), bytes + k + 11);
+    return types;
+}
+
+/* A benchmark in every format. */
+static void shows(const char *name, const char *table, const char *json, const char *csv, const char *types)
+{
+    char line[128];
+    all_pass = true;
+    ends = STAIR_OK;
+    snprintf(line, sizeof line, "stair bench %s", name);
+    assert_int_equal(run_program(line), 0);
+    assert_string_equal(below(printed), table);
+    assert_string_equal(complained, "");
+    snprintf(line, sizeof line, "stair bench %s --json", name);
+    assert_int_equal(run_program(line), 0);
+    assert_string_equal(results_of(printed), json);
+    snprintf(line, sizeof line, "stair bench %s --csv", name);
+    assert_int_equal(run_program(line), 0);
+    assert_string_equal(printed, csv);
+    snprintf(line, sizeof line, "stair bench %s --out b.npz --quiet", name);
+    assert_int_equal(run_program(line), 0);
+    assert_string_equal(types_in("b.npz"), types);
+    assert_int_equal(remove("b.npz"), 0);
+    assert_true(asked_capacity >= 32); /* more than any of them has */
+}
+
+#define CHANNEL_JSON(model)                                                                                  \
+    "{\"model\": \"" model "\", \"cov_low\": 1e-06, \"cov_high\": 0.125, \"precision\": 1e-08, "             \
+    "\"points\": 256, \"worst_error\": 1.23456e-09, \"nodes\": 123.456, \"needed\": 400.4, "                 \
+    "\"cost\": 600.4, \"ratio\": 1.4995004995004995, \"limit\": 700.6, \"passed\": true}"
+#define CHANNEL_NUMBERS ",1e-06,0.125,1e-08,256,1.23456e-09,123.456,400.4,600.4,1.4995004995004995,700.6,1\n"
+#define CHANNEL_CELLS                                                                                        \
+    "     1e-06  0.125      1e-08     256     1.23e-09    123          400           600    1.5    701  "    \
+    "yes\n"
+static void the_channel(void **state)
+{
+    (void)state;
+    shows("channel",
+          "model  cov from     to  precision  points  worst error  nodes  exps needed  cost in exps  ratio  "
+          "limit  passed\n"
+          "first" CHANNEL_CELLS "first" CHANNEL_CELLS "third" CHANNEL_CELLS,
+          "\"results\": [\n" CHANNEL_JSON("first") ",\n" CHANNEL_JSON("first") ",\n" CHANNEL_JSON(
+              "third") "\n]}\n",
+          "model,cov_low,cov_high,precision,points,worst_error,nodes,needed,cost,ratio,limit,passed\n"
+          "first" CHANNEL_NUMBERS "first" CHANNEL_NUMBERS "third" CHANNEL_NUMBERS,
+          "<U96 <f8 <f8 <f8 <i8 <f8 <f8 <f8 <f8 <f8 <f8 |b1");
+    assert_int_equal(asked_points, 256);
+    assert_int_equal(run_program("stair bench --points 17"), 0); /* the channel is what a bare bench does */
+    assert_int_equal(asked_points, 17);
+    assert_non_null(strstr(printed, "exps needed"));
+}
+
+static void staircases(void **state)
+{
+    static const char *const table = "model    precision    error  steps  seconds  limit  passed\n"
+                                     "a model     0.0123  0.00123      3     12.3   20.5  yes\n";
+    static const char *const json = "\"results\": [\n{\"model\": \"a model\", \"precision\": 0.0123456, "
+                                    "\"error\": 0.00123456, \"steps\": 3, \"seconds\": 12.3456, "
+                                    "\"limit\": 20.46, \"passed\": true}\n]}\n";
+    static const char *const csv = "model,precision,error,steps,seconds,limit,passed\n"
+                                   "a model,0.0123456,0.00123456,3,12.3456,20.46,1\n";
+    (void)state;
+    shows("staircase", table, json, csv, "<U96 <f8 <f8 <i8 <f8 <f8 |b1");
+    assert_int_equal(asked_curves, 0);
+    shows("curves", table, json, csv, "<U96 <f8 <f8 <i8 <f8 <f8 |b1");
+    assert_int_equal(asked_curves, 1);
+}
+
+static void amp(void **state)
+{
+    (void)state;
+    shows("amp",
+          "what         D  samples  s/iteration  pass  draw  denoiser  rest     error  value  unit        "
+          "limit  passed\n"
+          "one pass  1000     4000        1.235  2.35  3.46      4.57  5.68  8.91e-07   6.79  GB at most   "
+          "7.89  yes\n",
+          "\"results\": [\n{\"what\": \"one pass\", \"dim\": 1000, \"samples\": 4000, \"iterations\": 5, "
+          "\"seconds\": 1.23456, \"pass\": 2.34567, \"draw\": 3.45678, \"channel\": 4.56789, "
+          "\"rest\": 5.67891, \"error\": 8.91234e-07, \"value\": 6.78912, \"unit\": \"GB at most\", "
+          "\"limit\": 7.89123, \"passed\": true}\n]}\n",
+          "what,dim,samples,iterations,seconds,pass,draw,channel,rest,error,value,unit,limit,passed\n"
+          "one pass,1000,4000,5,1.23456,2.34567,3.45678,4.56789,5.67891,8.91234e-07,6.78912,GB at "
+          "most,7.89123,1\n",
+          "<U64 <i8 <i8 <i8 <f8 <f8 <f8 <f8 <f8 <f8 <f8 <U24 <f8 |b1");
+}
+
+/* Rows are written all the same; what a benchmark says of its end comes before what was missed. */
+static void misses_are_counted(void **state)
+{
+    static const struct {
+        const char *line, *said, *ended;
+    } cases[] = {
+        {"stair bench channel", "2", "the channel ended so"},
+        {"stair bench staircase", "1", "the staircase ended so"},
+        {"stair bench curves", "1", "the staircase ended so"},
+        {"stair bench amp", "1", "amp ended so"},
+    };
+    char text[128];
+    (void)state;
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        all_pass = false;
+        ends = STAIR_OK;
+        assert_int_equal(run_program(cases[k].line), 1);
+        snprintf(text, sizeof text, "stair: %s of the benchmarks miss their error or their limit\n",
+                 cases[k].said);
+        assert_string_equal(complained, text);
+        assert_non_null(strstr(printed, "  NO\n"));
+        ends = STAIR_NO_MEMORY;
+        assert_int_equal(run_program(cases[k].line), 1);
+        snprintf(text, sizeof text, "stair: %s\n", cases[k].ended);
+        assert_string_equal(complained, text);
+        assert_string_equal(printed, "");
+        ends = STAIR_OK;
+    }
+    assert_int_equal(run_program("stair bench curve"), 2);
+    assert_string_equal(complained, "stair: unknown benchmark 'curve'; did you mean curves?\n");
+    assert_int_equal(run_program("stair bench zzzzzzzz"), 2);
+    assert_string_equal(complained, "stair: unknown benchmark 'zzzzzzzz'; did you mean channel?\n");
+    assert_int_equal(run_program("stair bench amp more"), 2);
+}
+
+/* ---- several ranks ------------------------------------------------------------------------------------ */
+
+/* In place of the C library's: ranks of this test share a standard output, which stays open. */
+static _Atomic int silenced;
+
+FILE *freopen(const char *path, const char *mode, FILE *file)
+{
+    (void)path, (void)mode;
+    silenced++;
+    return file;
+}
+
+typedef struct {
+    const char *line;
+    int code[2];
+} shared_line;
+
+static void by_rank(const stair_ranks *ranks, void *user)
+{
+    shared_line *run = user;
+    run->code[ranks->rank] = run_program_on(ranks, run->line);
+}
+
+static void by_two_ranks(void *user)
+{
+    run_ranks(2, by_rank, user);
+}
+
+/* Commands in which there is nothing to share: of two ranks one does all, and both end alike. */
+static void one_rank_is_enough(void **state)
+{
+    static const char *const lines[] = {
+        "stair models --csv",      "stair models square",          "stair man",
+        "stair bench amp --quiet", "stair completion bash",        "stair help threshold",
+        "stair report none.json",  "stair merge none.csv",         "stair tokenize none",
+        "stair bench nothing",     "stair figure nothing --out f",
+    };
+    (void)state;
+    all_pass = true;
+    for (size_t k = 0; k < sizeof lines / sizeof *lines; k++) {
+        int code = run_program(lines[k]);
+        char *out = strdup(printed), *err = strdup(complained);
+        shared_line run = {.line = lines[k]};
+        silenced = 0;
+        capture(by_two_ranks, &run);
+        assert_int_equal(silenced, 1);
+        assert_int_equal(run.code[0], code);
+        assert_int_equal(run.code[1], code);
+        if (strncmp(lines[k], "stair help", 10) != 0) assert_string_equal(printed, out);
+        assert_string_equal(complained, err);
+        free(out);
+        free(err);
+    }
+}
+
+/* A refusal of each, how many words it takes, whether the first is a model, and whether one rank does it. */
+static void commands_take_their_words(void **state)
+{
+    static const struct {
+        const char *line, *reason;
+        int words;
+        bool model, alone;
+    } cases[] = {
+        {"models square:x=1", "'x'", 1, false, true},
+        {"threshold square --precision 0", "precision", 1, true, false},
+        {"evolve square", "evolve needs --alpha LIST", 1, true, false},
+        {"entropy square", "entropy needs --alpha LIST, or --phases", 1, true, false},
+        {"exponents product:indices=9 --degree 9", "--degree must be", 1, true, false},
+        {"figure nothing", "nothing", 2, false, true},
+        {"report", "needs result files", OPTION_MOST_WORDS, false, true},
+        {"merge", "needs result files", OPTION_MOST_WORDS, false, true},
+        {"channel square --y none.npy", "need --logits or --y", 1, true, false},
+        {"amp square --predict x.npy", "--predict goes with --data or --load", 1, true, false},
+        {"sgd square --checkpoint c --alpha 1,2", "--checkpoint goes with one --alpha", 1, true, false},
+        {"train", "needs --data and --vocab", 0, false, false},
+        {"tokenize", "needs a vocabulary", 1, false, true},
+        {"diagnose linear --points 0", "points", 1, true, false},
+        {"bench nothing", "unknown benchmark", 1, false, true},
+        {"completion ksh", "did you mean zsh", 1, false, true},
+        {"man more", "unexpected argument", 0, false, true},
+    };
+    size_t count = 0;
+    (void)state;
+    while (command_table[count]) count++;
+    assert_int_equal(count, sizeof cases / sizeof *cases);
+    for (size_t k = 0; k < count; k++) {
+        const cli_command *command = command_table[k];
+        char line[2048] = "stair ";
+        size_t used = strlen(line);
+        used += (size_t)snprintf(line + used, sizeof line - used, "%s", cases[k].line);
+        if (run_program(line) != 2 || !strstr(complained, cases[k].reason))
+            fail_msg("%s: %s", line, complained);
+        assert_int_equal(strncmp(cases[k].line, command->name, strlen(command->name)), 0);
+        assert_int_equal(command->most_words, cases[k].words);
+        assert_int_equal(command->needs_model, cases[k].model);
+        assert_int_equal(command->alone, cases[k].alone);
+        used = (size_t)snprintf(line, sizeof line, "stair %s", command->name);
+        for (int w = 0; w <= cases[k].words; w++)
+            used += (size_t)snprintf(line + used, sizeof line - used, " x");
+        assert_int_equal(run_program(line), 2);
+        if (!strstr(complained, "unexpected argument 'x'")) fail_msg("%s: %s", line, complained);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_channel),
+        cmocka_unit_test(staircases),
+        cmocka_unit_test(amp),
+        cmocka_unit_test(misses_are_counted),
+        cmocka_unit_test(one_rank_is_enough),
+        cmocka_unit_test(commands_take_their_words),
+    };
+    return cmocka_run_group_tests(tests, open_run_folder, close_run_folder);
+}

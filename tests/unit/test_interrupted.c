@@ -1,0 +1,199 @@
+/* What commands say of their progress, and runs that are stopped: the state that is kept, the message, and
+ * the same bytes from --resume on.  In place of the real progress stands one that stops where the test wants.
+ */
+#include "run_program.h"
+
+#include <signal.h>
+#include <stdarg.h>
+
+#include "progress.h"
+
+static int stop_at;       /* stage from which on the library is asked to stop; 0: never */
+static int stages, calls; /* stages that were told, calls of the library's progress in the present one */
+static int computed[64];  /* calls in each */
+static char told[4096];   /* all stages */
+static bool quiet;
+
+static void tell(const char *format, ...)
+{
+    size_t used = strlen(told);
+    va_list values;
+    va_start(values, format);
+    vsnprintf(told + used, sizeof told - used, format, values);
+    va_end(values);
+}
+
+static bool tick(void *user, double done, double total)
+{
+    (void)user, (void)done, (void)total;
+    if (stages < 64) computed[stages]++;
+    calls++;
+    return !(stop_at && stages >= stop_at);
+}
+
+void progress_start(cli_progress *progress, stair_context *context, bool hidden)
+{
+    *progress = (cli_progress){0};
+    quiet = hidden;
+    tell("start");
+    stair_context_set_progress(context, tick, NULL);
+}
+
+void progress_stage(cli_progress *progress, double before, double share, double total)
+{
+    progress->total = total;
+    stages++;
+    tell(" %g+%g/%g", before, share, total);
+}
+
+void progress_note(const cli_progress *progress, const char *format, ...)
+{
+    (void)progress, (void)format;
+    tell(" note");
+}
+
+void progress_finish(cli_progress *progress)
+{
+    (void)progress;
+    tell(" end\n");
+}
+
+void signals_catch(void) {}
+
+int signals_caught(void)
+{
+    return stop_at && stages >= stop_at && calls ? SIGTERM : 0;
+}
+
+static int run(int stop, const char *line)
+{
+    stop_at = stop;
+    stages = calls = 0;
+    told[0] = 0;
+    memset(computed, 0, sizeof computed);
+    return run_program(line);
+}
+
+static bool is_there(const char *path)
+{
+    return access(path, F_OK) == 0;
+}
+
+static void told_of(const char *line, const char *expected)
+{
+    int code = run(0, line);
+    if (code != 0 && code != 3) fail_msg("%s: exit %d, %s", line, code, complained);
+    if (strcmp(told, expected) != 0) fail_msg("%s: %s", line, told);
+}
+
+#define QUICK  " --precision 0.5 --samples 64 --replicates 2 "
+#define THEORY " --theory none --max-iterations 2 --precision 0.5 --dim 6 "
+static void stages_are_told(void **state)
+{
+    (void)state;
+    told_of("stair channel square --points 3", "start 0+3/3 end\n");
+    told_of("stair channel square --points 16400 --csv --precision 0.1",
+            "start 0+8192/16400 8192+8192/16400 16384+16/16400 end\n");
+    told_of("stair diagnose linear --points 3", "start 0+1/1 end\n");
+    told_of("stair exponents square", "start 0+1/1 end\n");
+    told_of("stair threshold linear" QUICK, "start 0+0/0 end\n");
+    told_of("stair threshold linear --set prenoise=0.1,0.2" QUICK, "start 0+0/2 1+0/2 end\n");
+    told_of("stair entropy linear --alpha 0.3,0.4" QUICK, "start 0+0/2 1+0/2 end\n");
+    told_of("stair entropy linear --alpha 0.3 --set prenoise=0.1,0.2,0.3" QUICK,
+            "start 0+0/3 1+0/3 2+0/3 end\n");
+    told_of("stair entropy linear --phases" QUICK, "start 0+0/0 end\n");
+    told_of("stair entropy linear --phases --set prenoise=0.1,0.2" QUICK, "start 0+0/2 1+0/2 end\n");
+    told_of("stair evolve linear --alpha 0.3,0.4" QUICK, "start 0+0/4 1+0/4 2+0/4 3+0/4 end\n");
+    told_of("stair evolve linear --alpha 0.3 --from uninformed --set prenoise=0.1,0.2" QUICK,
+            "start 0+0/2 1+0/2 end\n");
+    told_of("stair sgd linear --dim 5 --alpha 1,2 --epochs 1 --test-samples 2", "start 0+1/2 1+1/2 end\n");
+    told_of("stair sgd linear --dim 5 --alpha 1 --epochs 1 --test-samples 2", "start 0+1/1 end\n");
+    told_of("stair amp linear:noise=0.1 --alpha 1,2" THEORY, "start 0+1/2 1+0/2 1+1/2 2+0/2 end\n");
+    told_of("stair amp linear:noise=0.1 --alpha 1 --max-iterations 2 --dim 6", "start 0+0.9/1 0.9+0/1 end\n");
+    char line[9000];
+    snprintf(
+        line, sizeof line,
+        "stair train --data %s/data/questions.label --vocab %s/data/vocab.txt --epochs 0 --dim 2 --rank 1 "
+        "--layers 1",
+        run_root, run_root);
+    told_of(line, "start 0+1/1 end\n");
+    assert_false(quiet);
+    told_of("stair exponents square --quiet", "start 0+1/1 end\n");
+    assert_true(quiet);
+}
+
+/* Stopped at every stage in turn: what was complete is not computed again, the output is that of a run that
+ * was not stopped, and the state is gone when it is written.  Nothing is kept where the first was stopped. */
+static void resumes(const char *words, int most)
+{
+    char line[1024];
+    snprintf(line, sizeof line, "%s --out f.csv --quiet", words);
+    int code = run(0, line);
+    if (code != 0 && code != 3) fail_msg("%s: exit %d, %s", line, code, complained);
+    char *whole = text_of_file("f.csv"), *table = strdup(printed), *said = strdup(complained);
+    assert_int_equal(stages, most);
+    assert_false(is_there("f.csv.state"));
+    for (int k = 1; k <= most; k++) {
+        remove("f.csv");
+        snprintf(line, sizeof line, "%s --out f.csv --quiet", words);
+        if (run(k, line) != 128 + SIGTERM) fail_msg("%s: not stopped at %d: %s", line, k, complained);
+        assert_string_equal(printed, "");
+        assert_false(is_there("f.csv"));
+        assert_int_equal(is_there("f.csv.state"), k > 1);
+        assert_string_equal(complained, k > 1 ? "stair: interrupted; --resume goes on from the checkpoint\n"
+                                              : "stair: interrupted; nothing was written\n");
+        snprintf(line, sizeof line, "%s --out f.csv --quiet --resume", words);
+        assert_int_equal(run(0, line), code);
+        assert_int_equal(stages, most);
+        for (int s = 1; s <= most; s++)
+            if ((computed[s] > 0) != (s >= k))
+                fail_msg("%s: stopped at %d, stage %d asked %d times", line, k, s, computed[s]);
+        char *text = text_of_file("f.csv");
+        assert_string_equal(text, whole);
+        assert_string_equal(printed, table);
+        assert_string_equal(complained, said);
+        free(text);
+        assert_false(is_there("f.csv.state"));
+        assert_false(is_there("f.csv.state.old"));
+    }
+    remove("f.csv");
+    free(whole);
+    free(table);
+    free(said);
+}
+
+static void evolve_resumes(void **state)
+{
+    (void)state;
+    resumes("stair evolve square --alpha 0.3,0.4 --set prenoise=0.1,0.2" QUICK, 8);
+    resumes("stair evolve square --alpha 0.3,0.4,0.5 --from uninformed --set tokens=1,2" QUICK, 6);
+}
+
+static void entropy_resumes(void **state)
+{
+    (void)state;
+    resumes("stair entropy square --alpha 0.3,0.5 --set prenoise=0.1,0.2" QUICK, 4);
+}
+
+static void hard_phases_resume(void **state)
+{
+    (void)state;
+    resumes("stair entropy square --phases --set prenoise=0.3,0.5 --samples 64 --precision 0.4", 2);
+}
+
+static void threshold_resumes(void **state)
+{
+    (void)state;
+    resumes("stair threshold square --set prenoise=0.1,0.2,0.3 --steps 1" QUICK, 3);
+    resumes("stair threshold attention:layers=1 --set layers=1,2 --steps 1" QUICK, 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(stages_are_told),   cmocka_unit_test(evolve_resumes),
+        cmocka_unit_test(entropy_resumes),   cmocka_unit_test(hard_phases_resume),
+        cmocka_unit_test(threshold_resumes),
+    };
+    return cmocka_run_group_tests(tests, open_run_folder, close_run_folder);
+}
