@@ -7,11 +7,13 @@
 #include "bench.h"
 #include "command.h"
 #include "core/context.h"
+#include "figure.h"
 #include "thread_ranks.h"
 
 static size_t asked_points;
 static int asked_capacity, asked_curves = -1;
 static bool all_pass;
+static char figure_asked[512];
 static stair_status ends = STAIR_OK;
 
 stair_status stair_bench_channel(stair_context *context, size_t points, int capacity, stair_bench_row *rows,
@@ -76,6 +78,35 @@ stair_status stair_bench_amp(stair_context *context, int capacity, stair_amp_row
                               .passed = all_pass};
     *count = 1;
     return ends == STAIR_OK ? ends : stair_fail(context, ends, "amp ended so");
+}
+
+/* Two figures, or the staircase of a model: what is told of them, before which parts are called. */
+stair_status figures_make(const figure_request *request, const char *name, figure_tell *told, void *user)
+{
+    static figure_kind first = {.name = "one-name-of-forty-characters-at-the-most", .text = "what it shows"},
+                       second = {.name = "two", .text = ""};
+    static figure_table steps = {.marks = 6,
+                                 .mark = {{"weak", 0.123456789, 0.000123456, "1"},
+                                          {"missed", 9, 9, "9"},
+                                          {"weak", 1.5, 0.25, "2 3"},
+                                          {"weak", INFINITY, 0, ""},
+                                          {"spinodal", 2.5, 0.5, ""},
+                                          {"perfect", 3.25, 0.125, ""}}};
+    if (!strcmp(name, "nothing")) return stair_fail(request->context, STAIR_BAD_INPUT, "nothing like it");
+    figure_result result = {.kind = &first, .spec = "square", .rows = 12345, .kept = true, .table = &steps};
+    if (request->model) snprintf(result.spec, sizeof result.spec, "%s", request->model);
+    snprintf(figure_asked, sizeof figure_asked,
+             "%s %s%s size %d quick %d tex %d force %d resume %d precise %d%s", name, request->folder,
+             request->options, request->size, request->quick, request->tex, request->force, request->resume,
+             request->precise, request->model ? " model" : "");
+    request->stage(request->user, "one", 0, 2);
+    STAIR_TRY(told(user, &result));
+    if (!strncmp(name, "staircase", 9)) return STAIR_OK;
+    request->stage(request->user, "two", 1, 2);
+    result.kind = &second;
+    result.rows = 7;
+    result.kept = false;
+    return told(user, &result);
 }
 
 /* `text` without its first line. */
@@ -225,6 +256,160 @@ static void misses_are_counted(void **state)
     assert_int_equal(run_program("stair bench amp more"), 2);
 }
 
+static void figures(void **state)
+{
+    (void)state;
+    assert_int_equal(run_program("stair figure all --out f"), 0);
+    assert_string_equal(below(printed),
+                        "figure                                     rows  kept  \n"
+                        "one-name-of-forty-characters-at-the-most  12345  yes   what it shows\n"
+                        "two                                           7  NO    \n");
+    assert_string_equal(figure_asked, "all f size 0 quick 0 tex 0 force 0 resume 0 precise 0");
+    assert_int_equal(run_program("stair figure --out f --csv --size slide --quick --seed 3"), 0);
+    assert_string_equal(printed,
+                        "figure,csv,rows,kept,text\n"
+                        "one-name-of-forty-characters-at-the-most,one-name-of-forty-characters-at-the-"
+                        "most.csv,12345,1,what it shows\n"
+                        "two,two.csv,7,0,\n");
+    assert_string_equal(figure_asked,
+                        "all f --quick --seed 3 size 2 quick 1 tex 0 force 0 resume 0 precise 0");
+    assert_int_equal(run_program("stair figure all --json --size page --tex --force --resume --no-quick"), 0);
+    assert_string_equal(
+        results_of(printed),
+        "\"results\": [\n{\"figure\": \"one-name-of-forty-characters-at-the-most\", \"csv\": "
+        "\"one-name-of-forty-characters-at-the-most.csv\", \"rows\": 12345, \"kept\": true, "
+        "\"text\": \"what it shows\"},\n{\"figure\": \"two\", \"csv\": \"two.csv\", \"rows\": 7, "
+        "\"kept\": false, \"text\": \"\"}\n]}\n");
+    assert_string_equal(figure_asked, "all out --no-quick size 1 quick 0 tex 1 force 1 resume 1 precise 0");
+}
+
+static void steps_of_a_staircase(void **state)
+{
+    (void)state;
+    assert_int_equal(run_program("stair figure staircase square --out a'b --precision 0.01 --data x,;y"), 0);
+    assert_string_equal(below(printed),
+                        "step         alpha     error  learns\n"
+                        "weak      0.123457  0.000123  1\n"
+                        "weak      1.500000      0.25  2 3\n"
+                        "weak           inf         0  \n"
+                        "spinodal  2.500000       0.5  \n"
+                        "perfect   3.250000     0.125  \n\n"
+                        "With N samples in dimension D and alpha = N/D, index 1 is learned from "
+                        "alpha = 0.1235 on, index 2 3 is learned from alpha = 1.5 on, and all "
+                        "weights are recovered exactly from alpha = 3.25 on.\n"
+                        "Written: a'b/staircase.png, .pdf, .svg and .csv\n");
+    assert_string_equal(figure_asked, "staircase a'b --data 'x,;y' --precision 0.01 size 0 quick 0 tex 0 "
+                                      "force 0 resume 0 precise 1 model");
+    assert_int_equal(run_program("stair figure staircase-curve attention:layers=2 --json"), 0);
+    assert_non_null(
+        strstr(printed, "{\"kind\": \"weak\", \"alpha\": 1.5, \"error\": 0.25, \"learns\": [2, 3]}"));
+    assert_int_equal(run_program("stair figure staircase attention:layers=2"), 0);
+    assert_non_null(strstr(printed, "layer 1 is learned from"));
+}
+
+/* What is done without a command, and what is none. */
+static void exits(void **state)
+{
+    static const struct {
+        const char *line, *first;
+        int code;
+    } cases[] = {
+        {"stair --version", "stair " STAIR_VERSION "\n", 0},
+        {"stair --help", "stair", 0},
+        {"stair -h", "stair", 0},
+        {"stair help", "stair", 0},
+        {"stair help bench", "usage: stair bench", 0},
+        {"stair --help bench", "usage: stair bench", 0},
+        {"stair bench --help", "usage: stair bench", 0},
+        {"stair help nothing", "", 2},
+        {"stair nothing", "", 2},
+        {"stair", "", 2},
+        {"stair bench nothing", "", 2},
+        {"stair bench amp --quiet --csv", "what,dim", 0},
+    };
+    (void)state;
+    all_pass = true;
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        if (run_program(cases[k].line) != cases[k].code) fail_msg("%s", cases[k].line);
+        if (strncmp(printed, cases[k].first, strlen(cases[k].first)) || !*printed != (cases[k].code != 0))
+            fail_msg("%s: %s", cases[k].line, printed);
+        assert_int_equal(!*complained, cases[k].code == 0);
+    }
+}
+
+/* Ranges, how many values, and whose they are; `how`: not part of what is computed. */
+static void own_options_have_their_ranges(void **state)
+{
+    static const char *const kept = "points 1..1000000000000\n"
+                                    "logits\n"
+                                    "y\n"
+                                    "omega\n"
+                                    "cov\n"
+                                    "alpha 0..1000000000 list\n"
+                                    "set 1 each\n"
+                                    "from both|uninformed|informed\n"
+                                    "steps 0..1000\n"
+                                    "phases\n"
+                                    "degree 1..8\n"
+                                    "checkpoint how\n"
+                                    "resume how\n"
+                                    "amp data 2 each\n"
+                                    "amp logits\n"
+                                    "amp predict\n"
+                                    "amp save how\n"
+                                    "amp load\n"
+                                    "amp samples 128..268435456\n"
+                                    "theory none|fixed|trajectory\n"
+                                    "history how\n"
+                                    "summary how\n"
+                                    "dry-run how\n"
+                                    "data\n"
+                                    "vocab\n"
+                                    "test\n"
+                                    "weights\n"
+                                    "predict\n"
+                                    "save how\n"
+                                    "quick\n"
+                                    "size column|page|slide how\n"
+                                    "overlay how\n"
+                                    "tex how\n"
+                                    "figure data\n"
+                                    "figure resume how\n"
+                                    "figure out how\n"
+                                    "figure force how\n"
+                                    "report out how\n"
+                                    "merge out how\n"
+                                    "title how\n"
+                                    "plain how\n"
+                                    "threads 0..4096 how\n"
+                                    "device optional how\n"
+                                    "json how\n"
+                                    "csv how\n"
+                                    "out how\n"
+                                    "force how\n"
+                                    "report quiet how\n"
+                                    "quiet how\n"
+                                    "help how\n";
+    char *text = NULL;
+    size_t size = 0;
+    FILE *to = open_memstream(&text, &size);
+    cli_options options;
+    (void)state;
+    options_defaults(&options);
+    for (const cli_option *o = own_options; o->is.name; o++) {
+        fprintf(to, "%s%s%s", o->command ? o->command : "", o->command ? " " : "", o->is.name);
+        if (o->is.low != 0 || o->is.high != 0) fprintf(to, " %.15g..%.15g", o->is.low, o->is.high);
+        if (o->many == OPTION_LIST) fputs(" list", to);
+        if (o->many == OPTION_TEXTS) fprintf(to, " %d each", o->take);
+        for (int k = 0; stair_option_choice(&o->is, k) && o->is.choices; k++)
+            fprintf(to, "%s%s", k ? "|" : " ", stair_option_choice(&o->is, k));
+        fprintf(to, "%s%s\n", o->is.optional ? " optional" : "", o->is.how ? " how" : "");
+    }
+    fclose(to);
+    assert_string_equal(text, kept);
+    free(text);
+}
+
 /* ---- several ranks ------------------------------------------------------------------------------------ */
 
 /* In place of the C library's: ranks of this test share a standard output, which stays open. */
@@ -336,6 +521,10 @@ int main(void)
         cmocka_unit_test(staircases),
         cmocka_unit_test(amp),
         cmocka_unit_test(misses_are_counted),
+        cmocka_unit_test(figures),
+        cmocka_unit_test(steps_of_a_staircase),
+        cmocka_unit_test(exits),
+        cmocka_unit_test(own_options_have_their_ranges),
         cmocka_unit_test(one_rank_is_enough),
         cmocka_unit_test(commands_take_their_words),
     };

@@ -5,8 +5,11 @@
 
 #include <signal.h>
 #include <stdarg.h>
+#include <sys/stat.h>
+#include <time.h>
 
 #include "progress.h"
+#include "training.h"
 
 static int stop_at;       /* stage from which on the library is asked to stop; 0: never */
 static int stages, calls; /* stages that were told, calls of the library's progress in the present one */
@@ -188,12 +191,58 @@ static void threshold_resumes(void **state)
     resumes("stair threshold attention:layers=1 --set layers=1,2 --steps 1" QUICK, 2);
 }
 
+/* A file of that name, written `ago` seconds ago. */
+static void put_file(const char *path, int ago)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fclose(file);
+    struct timespec times[2] = {{.tv_sec = time(NULL) - ago}, {.tv_sec = time(NULL) - ago}};
+    assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+/* What --resume would find: the file itself or one with a number behind it, of this run or gone on from. */
+static void states_that_are_kept(void **state)
+{
+    static const struct {
+        const char *file;
+        int ago;
+        bool kept, resumed;
+    } cases[] = {
+        {"ck", 0, true, true},       {"ck.0", 0, true, true},   {"ck.3.1", 0, true, true},
+        {"ckx", 0, false, false},    {"ck0", 0, false, false},  {"c", 0, false, false},
+        {"xck", 0, false, false},    {"ck", 1000, false, true}, {"ck.0", 1000, false, true},
+        {"ckx", 1000, false, false},
+    };
+    (void)state;
+    assert_int_equal(mkdir("d", 0700), 0);
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
+        for (int resume = 0; resume < 2; resume++)
+            for (int folder = 0; folder < 2; folder++) {
+                char path[64];
+                cli_request request = {.command = command_find("evolve"), .started = time(NULL) - 500};
+                request.parse.scope = command_scope(request.command);
+                for (int n = 0; request.command->options[n]; n++)
+                    request.parse.given[n] = resume && !strcmp(request.command->options[n], "resume");
+                assert_false(training_kept(&request));
+                request.checkpoint = folder ? "d/ck" : "ck";
+                assert_false(training_kept(&request));
+                snprintf(path, sizeof path, "%s%s", folder ? "d/" : "", cases[k].file);
+                put_file(path, cases[k].ago);
+                if (training_kept(&request) != (resume ? cases[k].resumed : cases[k].kept))
+                    fail_msg("%s, %d s ago, %d", path, cases[k].ago, resume);
+                remove(path);
+            }
+    cli_request nowhere = {.checkpoint = "none/ck"};
+    assert_false(training_kept(&nowhere));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stages_are_told),   cmocka_unit_test(evolve_resumes),
         cmocka_unit_test(entropy_resumes),   cmocka_unit_test(hard_phases_resume),
-        cmocka_unit_test(threshold_resumes),
+        cmocka_unit_test(threshold_resumes), cmocka_unit_test(states_that_are_kept),
     };
     return cmocka_run_group_tests(tests, open_run_folder, close_run_folder);
 }

@@ -168,7 +168,7 @@ static void scalars(void)
     c[3].never = true;
     c[4] = column_given("given", "given");
     c[5] = column_real("errors.bayes_error", NULL, 0);
-    c[6] = column_int("count", "count");
+    c[6] = column_int("errorsum.all", "count");
     c[7] = column_natural("seed", "seed");
     c[8] = column_text("word", "word", 8);
     c[9] = column_bool("fine", "fine");
