@@ -130,7 +130,7 @@ static void stages_are_told(void **state)
 static void resumes(const char *words, int most)
 {
     char line[1024];
-    snprintf(line, sizeof line, "%s --out f.csv --quiet", words);
+    snprintf(line, sizeof line, "%s --threads 1 --out f.csv --quiet", words);
     int code = run(0, line);
     if (code != 0 && code != 3) fail_msg("%s: exit %d, %s", line, code, complained);
     char *whole = text_of_file("f.csv"), *table = strdup(printed), *said = strdup(complained);
@@ -138,14 +138,14 @@ static void resumes(const char *words, int most)
     assert_false(is_there("f.csv.state"));
     for (int k = 1; k <= most; k++) {
         remove("f.csv");
-        snprintf(line, sizeof line, "%s --out f.csv --quiet", words);
+        snprintf(line, sizeof line, "%s --threads 1 --out f.csv --quiet", words);
         if (run(k, line) != 128 + SIGTERM) fail_msg("%s: not stopped at %d: %s", line, k, complained);
         assert_string_equal(printed, "");
         assert_false(is_there("f.csv"));
         assert_int_equal(is_there("f.csv.state"), k > 1);
         assert_string_equal(complained, k > 1 ? "stair: interrupted; --resume goes on from the checkpoint\n"
                                               : "stair: interrupted; nothing was written\n");
-        snprintf(line, sizeof line, "%s --out f.csv --quiet --resume", words);
+        snprintf(line, sizeof line, "%s --threads 1 --out f.csv --quiet --resume", words);
         assert_int_equal(run(0, line), code);
         assert_int_equal(stages, most);
         for (int s = 1; s <= most; s++)
