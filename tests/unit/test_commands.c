@@ -3,6 +3,7 @@
 #include "run_program.h"
 
 #include <math.h>
+#include <sys/wait.h>
 
 #include "bench.h"
 #include "command.h"
@@ -337,6 +338,35 @@ static void exits(void **state)
     }
 }
 
+/* In a process of its own: a standard file that is closed is opened, so that no other file takes its number;
+ * what would go to standard output is a loss that is noticed. */
+static int with_closed(int fd)
+{
+    close(fd);
+    int code = run_program_on(NULL, "stair --version");
+    if (fcntl(fd, F_GETFD) < 0) return 10;
+    bool writes = write(fd, "x", 1) == 1;
+    return code + (writes ? 20 : 30);
+}
+
+static void closed_files_are_filled(void **state)
+{
+    static const int expected[] = {30, 31, 20}; /* read only, and the version is lost; the last swallows */
+    (void)state;
+    for (int fd = 0; fd < 3; fd++) {
+        fflush(NULL);
+        pid_t child = fork();
+        if (child == 0) {
+            if (redirect(STDOUT_FILENO, "version") < 0) _exit(99);
+            _exit(with_closed(fd));
+        }
+        int status = 0;
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_true(WIFEXITED(status));
+        assert_int_equal(WEXITSTATUS(status), expected[fd]);
+    }
+}
+
 /* Ranges, how many values, and whose they are; `how`: not part of what is computed. */
 static void own_options_have_their_ranges(void **state)
 {
@@ -465,6 +495,38 @@ static void one_rank_is_enough(void **state)
     }
 }
 
+/* Grids whose units ranks take: every rank has the rows of one process, and here both print them, one after
+ * the other or mixed line by line. */
+static void ranks_have_the_same_rows(void **state)
+{
+#define QUICK " --precision 0.5 --samples 64 --replicates 2 --threads 1 --quiet --csv"
+    static const char *const lines[] = {
+        "stair evolve linear --alpha 0.3,0.5 --from uninformed --set prenoise=0.1,0.2,0.3" QUICK,
+        "stair evolve linear --alpha 0.3 --set prenoise=0.1,0.2" QUICK,
+        "stair threshold linear --set prenoise=0.1,0.2,0.3" QUICK,
+        "stair entropy linear --alpha 0.3,0.5 --set prenoise=0.1,0.2" QUICK,
+        "stair entropy linear --phases --set prenoise=0.1,0.2" QUICK,
+    };
+    (void)state;
+    for (size_t k = 0; k < sizeof lines / sizeof *lines; k++) {
+        int code = run_program(lines[k]);
+        char *out = strdup(printed), *err = strdup(complained);
+        shared_line run = {.line = lines[k]};
+        capture(by_two_ranks, &run);
+        assert_int_equal(run.code[0], code);
+        assert_int_equal(run.code[1], code);
+        assert_string_equal(complained, err);
+        assert_int_equal(strlen(printed), 2 * strlen(out));
+        for (char *rest = out, *line; (line = strtok_r(rest, "\n", &rest));) {
+            const char *first = strstr(printed, line);
+            if (!first || !strstr(first + 1, line))
+                fail_msg("%s: not twice: %s\n%s", lines[k], line, printed);
+        }
+        free(out);
+        free(err);
+    }
+}
+
 /* A refusal of each, how many words it takes, whether the first is a model, and whether one rank does it. */
 static void commands_take_their_words(void **state)
 {
@@ -524,8 +586,10 @@ int main(void)
         cmocka_unit_test(figures),
         cmocka_unit_test(steps_of_a_staircase),
         cmocka_unit_test(exits),
+        cmocka_unit_test(closed_files_are_filled),
         cmocka_unit_test(own_options_have_their_ranges),
         cmocka_unit_test(one_rank_is_enough),
+        cmocka_unit_test(ranks_have_the_same_rows),
         cmocka_unit_test(commands_take_their_words),
     };
     return cmocka_run_group_tests(tests, open_run_folder, close_run_folder);

@@ -111,6 +111,9 @@ static void stages_are_told(void **state)
             "start 0+0/2 1+0/2 end\n");
     told_of("stair sgd linear --dim 5 --alpha 1,2 --epochs 1 --test-samples 2", "start 0+1/2 1+1/2 end\n");
     told_of("stair sgd linear --dim 5 --alpha 1 --epochs 1 --test-samples 2", "start 0+1/1 end\n");
+    told_of("stair sgd linear --dim 5 --epochs 1 --test-samples 2",
+            "start 0+1/1 end\n"); /* alpha by default */
+    told_of("stair amp linear:noise=0.1" THEORY, "start 0+1/1 1+0/1 end\n");
     told_of("stair amp linear:noise=0.1 --alpha 1,2" THEORY, "start 0+1/2 1+0/2 1+1/2 2+0/2 end\n");
     told_of("stair amp linear:noise=0.1 --alpha 1 --max-iterations 2 --dim 6", "start 0+0.9/1 0.9+0/1 end\n");
     char line[9000];
