@@ -29,10 +29,10 @@ stair_status stair_bench_channel(stair_context *context, size_t points, int capa
                                 .precision = 1e-8,
                                 .points = points,
                                 .worst_error = 1.23456e-9,
-                                .nodes = 123.456,
-                                .cost = 600.4,
-                                .needed = 400.4,
-                                .limit = 700.6,
+                                .nodes = 1123.456,
+                                .cost = 6000.4,
+                                .needed = 4000.4,
+                                .limit = 7000.6,
                                 .passed = true};
     rows[1] = rows[0];
     rows[1].passed = all_pass;
@@ -164,11 +164,12 @@ static void shows(const char *name, const char *table, const char *json, const c
 
 #define CHANNEL_JSON(model)                                                                                  \
     "{\"model\": \"" model "\", \"cov_low\": 1e-06, \"cov_high\": 0.125, \"precision\": 1e-08, "             \
-    "\"points\": 256, \"worst_error\": 1.23456e-09, \"nodes\": 123.456, \"needed\": 400.4, "                 \
-    "\"cost\": 600.4, \"ratio\": 1.4995004995004995, \"limit\": 700.6, \"passed\": true}"
-#define CHANNEL_NUMBERS ",1e-06,0.125,1e-08,256,1.23456e-09,123.456,400.4,600.4,1.4995004995004995,700.6,1\n"
+    "\"points\": 256, \"worst_error\": 1.23456e-09, \"nodes\": 1123.456, \"needed\": 4000.4, "               \
+    "\"cost\": 6000.4, \"ratio\": 1.4999500049994998, \"limit\": 7000.6, \"passed\": true}"
+#define CHANNEL_NUMBERS                                                                                      \
+    ",1e-06,0.125,1e-08,256,1.23456e-09,1123.456,4000.4,6000.4,1.4999500049994998,7000.6,1\n"
 #define CHANNEL_CELLS                                                                                        \
-    "     1e-06  0.125      1e-08     256     1.23e-09    123          400           600    1.5    701  "    \
+    "     1e-06  0.125      1e-08     256     1.23e-09   1123         4000          6000    1.5   7001  "    \
     "yes\n"
 static void the_channel(void **state)
 {
@@ -306,6 +307,37 @@ static void steps_of_a_staircase(void **state)
         strstr(printed, "{\"kind\": \"weak\", \"alpha\": 1.5, \"error\": 0.25, \"learns\": [2, 3]}"));
     assert_int_equal(run_program("stair figure staircase attention:layers=2"), 0);
     assert_non_null(strstr(printed, "layer 1 is learned from"));
+}
+
+/* Types of the arrays of --out FILE.npz: how wide texts are. */
+static void archives_have_their_widths(void **state)
+{
+    static const char *const cases[][2] = {
+        {"models", "<U96 <U160 <U96 <U160"},
+        {"models square", "<U8 <U96 <U128 <U96 <U160"},
+        {"diagnose linear --points 1", "<U96 <f8 <f8 <i8 <i8 <U16 |b1"},
+        {"channel square --points 1", "<f8 <f8 <f8 <f8 <i8 <U8 <f8 <f8 <f8"},
+        {"exponents square", "<i8 <i8 <U64 <f8 <f8 <i8 <i8 <i8 <U64 <f8 <f8 <i8 <i8"},
+        {"threshold linear --steps 1", "<U8 <f8 <f8 <U64 |b1 <f8 <f8 <f8 <f8 <f8"},
+        {"threshold linear --steps 1 --set prenoise=0.1,0.25",
+         "<U120 <f8 <U8 <f8 <f8 <U64 |b1 <f8 <f8 <f8 <f8 <f8"},
+        {"evolve linear --alpha 0.3 --samples 64 --replicates 2 --precision 0.5 --from informed",
+         "<f8 <U12 <f8 <f8 <i8 <f8 <U12 <f8 <f8 <f8 <f8 <f8 <f8 <f8 <f8"},
+        {"entropy square --phases --samples 64 --precision 0.5", "<f8 <f8 <f8 <f8 <U8"},
+        {"sgd linear --dim 4 --alpha 1 --epochs 1 --test-samples 2",
+         "<f8 <u8 <i8 <i8 <f8 <f8 <f8 <f8 <f8 <f8"},
+        {"amp linear:noise=0.1 --dim 4 --alpha 1 --theory none --max-iterations 1 --precision 0.5",
+         "<f8 <u8 <i8 <U12 <f8 <f8 <f8 <f8 <f8 <f8 <f8 <f8 <f8 <f8 <f8 <f8 <f8"},
+    };
+    char line[256];
+    (void)state;
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        snprintf(line, sizeof line, "stair %s --out t.npz", cases[k][0]);
+        int code = run_program(line);
+        if (code != 0 && code != 3) fail_msg("%s: %s", line, complained);
+        if (strcmp(types_in("t.npz"), cases[k][1])) fail_msg("%s: %s", line, types_in("t.npz"));
+        remove("t.npz");
+    }
 }
 
 /* What is done without a command, and what is none. */
@@ -586,6 +618,7 @@ int main(void)
         cmocka_unit_test(figures),
         cmocka_unit_test(steps_of_a_staircase),
         cmocka_unit_test(exits),
+        cmocka_unit_test(archives_have_their_widths),
         cmocka_unit_test(closed_files_are_filled),
         cmocka_unit_test(own_options_have_their_ranges),
         cmocka_unit_test(one_rank_is_enough),
