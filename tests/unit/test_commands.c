@@ -302,6 +302,9 @@ static void steps_of_a_staircase(void **state)
                         "Written: a'b/staircase.png, .pdf, .svg and .csv\n");
     assert_string_equal(figure_asked, "staircase a'b --data 'x,;y' --precision 0.01 size 0 quick 0 tex 0 "
                                       "force 0 resume 0 precise 1 model");
+    assert_int_equal(
+        run_program("stair figure staircase square --data \x1f\x7f!" /* no control characters */), 0);
+    assert_non_null(strstr(figure_asked, " --data '?\x7f!' size"));
     assert_int_equal(run_program("stair figure staircase-curve attention:layers=2 --json"), 0);
     assert_non_null(
         strstr(printed, "{\"kind\": \"weak\", \"alpha\": 1.5, \"error\": 0.25, \"learns\": [2, 3]}"));
