@@ -194,6 +194,68 @@ static void threshold_resumes(void **state)
     resumes("stair threshold attention:layers=1 --set layers=1,2 --steps 1" QUICK, 2);
 }
 
+/* NPY of n rows of `size` numbers in `tokens` rows each; tokens 0: of two axes. */
+static void put_npy(const char *path, int n, int tokens, int size)
+{
+    char head[128], shape[64];
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    if (tokens)
+        snprintf(shape, sizeof shape, "(%d, %d, %d)", n, tokens, size);
+    else
+        snprintf(shape, sizeof shape, "(%d, %d)", n, size);
+    snprintf(head, sizeof head, "{'descr': '<f8', 'fortran_order': False, 'shape': %s, }", shape);
+    fprintf(file, "\x93NUMPY%c%c%c%c%-117s\n", 1, 0, 118, 0, head);
+    for (int k = 0; k < n * size * (tokens ? tokens : 1); k++)
+        fwrite(&(double){0.25 * (k % 7) - 0.5}, sizeof(double), 1, file);
+    fclose(file);
+}
+
+static void stages_of_given_data_are_told(void **state)
+{
+    (void)state;
+    put_npy("x.npy", 4, 1, 3);
+    put_npy("y.npy", 4, 0, 1);
+    told_of("stair amp linear:noise=0.1 --data x.npy y.npy --max-iterations 2 --save p.npz --quiet",
+            "start 0+1/1 end\n");
+    told_of("stair amp linear:noise=0.1 --data x.npy y.npy --max-iterations 2 --predict x.npy",
+            "start 0+1/1 end\n");
+    told_of("stair amp linear:noise=0.1 --load p.npz --predict x.npy", "start 0+1/1 end\n");
+}
+
+/* Descent and GAMP keep the state of run k in FILE.state.k, or of alpha i in FILE.state.i.k. */
+static void runs_resume(void **state)
+{
+    static const struct {
+        const char *words, *kept;
+        int stage;
+    } cases[] = {
+        {"stair sgd linear --dim 5 --alpha 2 --epochs 30 --test-samples 2", "f.csv.state.0", 1},
+        {"stair amp linear:noise=0.1 --alpha 1,2" THEORY, "f.csv.state.0.0", 3},
+    };
+    (void)state;
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        char line[512];
+        snprintf(line, sizeof line, "%s --threads 1 --out f.csv", cases[k].words);
+        int code = run(0, line);
+        char *whole = text_of_file("f.csv");
+        assert_non_null(whole);
+        assert_false(is_there(cases[k].kept));
+        remove("f.csv");
+        assert_int_equal(run(cases[k].stage, line), 128 + SIGTERM);
+        assert_string_equal(complained, "stair: interrupted; --resume goes on from the checkpoint\n");
+        if (!is_there(cases[k].kept)) fail_msg("%s: no %s", line, cases[k].kept);
+        snprintf(line, sizeof line, "%s --threads 1 --out f.csv --resume", cases[k].words);
+        assert_int_equal(run(0, line), code);
+        char *text = text_of_file("f.csv");
+        assert_string_equal(text, whole);
+        free(text);
+        free(whole);
+        remove("f.csv");
+        assert_false(is_there(cases[k].kept));
+    }
+}
+
 /* A file of that name, written `ago` seconds ago. */
 static void put_file(const char *path, int ago)
 {
@@ -243,9 +305,14 @@ static void states_that_are_kept(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(stages_are_told),   cmocka_unit_test(evolve_resumes),
-        cmocka_unit_test(entropy_resumes),   cmocka_unit_test(hard_phases_resume),
-        cmocka_unit_test(threshold_resumes), cmocka_unit_test(states_that_are_kept),
+        cmocka_unit_test(stages_are_told),
+        cmocka_unit_test(evolve_resumes),
+        cmocka_unit_test(entropy_resumes),
+        cmocka_unit_test(hard_phases_resume),
+        cmocka_unit_test(threshold_resumes),
+        cmocka_unit_test(states_that_are_kept),
+        cmocka_unit_test(stages_of_given_data_are_told),
+        cmocka_unit_test(runs_resume),
     };
     return cmocka_run_group_tests(tests, open_run_folder, close_run_folder);
 }

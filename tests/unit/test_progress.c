@@ -124,6 +124,8 @@ static void times_have_units(void **state)
     left_after_ten(7300, CLEAR "  0%  2 h left");
     left_after_ten(36010, CLEAR "  0%  10 h left");
     left_after_ten(3.5e6, CLEAR "  0%  972 h left");
+    left_after_ten(3.5999e6, CLEAR "  0%  1000 h left");
+    left_after_ten(3.6005e6, CLEAR "  0%  10 s");
     left_after_ten(3.7e6, CLEAR "  0%  10 s"); /* above a thousand hours nobody knows */
 }
 
