@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "figure.h"
 #include "progress.h"
 #include "training.h"
 
@@ -68,6 +69,14 @@ int signals_caught(void)
     return stop_at && stages >= stop_at && calls ? SIGTERM : 0;
 }
 
+/* A figure of three parts, of which the first is there already. */
+stair_status figures_make(const figure_request *request, const char *name, figure_tell *each, void *user)
+{
+    (void)name, (void)each, (void)user;
+    for (int part = 1; part < 3; part++) request->stage(request->user, "one", part, 3);
+    return STAIR_OK;
+}
+
 static int run(int stop, const char *line)
 {
     stop_at = stop;
@@ -98,6 +107,7 @@ static void stages_are_told(void **state)
     told_of("stair channel square --points 16400 --csv --precision 0.1",
             "start 0+8192/16400 8192+8192/16400 16384+16/16400 end\n");
     told_of("stair diagnose linear --points 3", "start 0+1/1 end\n");
+    told_of("stair figure all --out f", "start 1+1/3 2+1/3 end\n");
     told_of("stair exponents square", "start 0+1/1 end\n");
     told_of("stair threshold linear" QUICK, "start 0+0/0 end\n");
     told_of("stair threshold linear --set prenoise=0.1,0.2" QUICK, "start 0+0/2 1+0/2 end\n");
