@@ -24,8 +24,10 @@ static stair_status get(cli_request *request, stair_archive *archive, const char
     for (int i = 0; i < rank && fits; i++)
         fits = shape[i] ? out->header.shape[i] == shape[i] : out->header.shape[i] > 0;
     if (fits) return stair_archive_array(request->context, archive, path, name, &out->header, &out->values);
-    if (rank == 1)
-        snprintf(wanted, sizeof wanted, "(n)");
+    if (rank == 1 && shape[0])
+        snprintf(wanted, sizeof wanted, "(%" PRIu64 ",)", shape[0]);
+    else if (rank == 1)
+        snprintf(wanted, sizeof wanted, "(n,)");
     else if (shape[1])
         snprintf(wanted, sizeof wanted, "(%" PRIu64 ", %" PRIu64 ")", shape[0], shape[1]);
     else

@@ -3,11 +3,21 @@
 #include "page.h"
 #include "io/text_file.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define NUMBER_LONGEST 64 /* bytes of a cell that may be a number */
+#define NUMBER_LONGEST 64                 /* bytes of a cell that may be a number */
+#define EXACT          9007199254740992.0 /* 2^53: doubles are all integers up to here */
+
+/* An integer that a double has no room for, a seed: with all its digits, as text where JSON has none. */
+static json_t *wide_value(const char *text)
+{
+    errno = 0;
+    long long number = strtoll(text, NULL, 10);
+    return errno ? json_string(text) : json_integer(number);
+}
 
 /* A cell as it would be in JSON: number, null or text; NULL where it is no UTF-8 or memory ran out. */
 static json_t *cell_value(const char *start, size_t length)
@@ -20,6 +30,8 @@ static json_t *cell_value(const char *start, size_t length)
     if (!strcmp(text, "nan") || !strcmp(text, "inf") || !strcmp(text, "-inf")) return json_null();
     if (strspn(text, "0123456789+-.eE") == length && strlen(text) == length) {
         double value = strtod(text, &end);
+        if (fabs(value) >= EXACT && strspn(text, "0123456789-") == length && end == text + length)
+            return wide_value(text);
         if (end == text + length && isfinite(value)) return json_real(value);
     }
     return json_stringn(start, length);

@@ -2,6 +2,7 @@
  *
  * Of an array with more axes every entry is a column, named as in CSV; large ones are left out, for a page
  * is no place to read them. */
+#include "option_json.h"
 #include "page.h"
 #include "core/limits.h"
 #include "io/npz.h"
@@ -58,11 +59,20 @@ static json_t *text_value(const unsigned char *at, int size)
     return value;
 }
 
+/* All digits of an integer of eight bytes, which a double has no room for. */
+static json_t *wide_value(const stair_npy_header *header, const unsigned char *at)
+{
+    uint64_t natural;
+    memcpy(&natural, at, sizeof natural);
+    return header->kind == 'u' ? natural_to_json(natural) : json_integer((json_int_t)natural);
+}
+
 static json_t *element_value(const stair_npy_header *header, const unsigned char *at)
 {
     double value;
     if (header->kind == 'U') return text_value(at, header->size);
     if (header->kind == 'b') return json_string(*at ? "yes" : "no");
+    if ((header->kind == 'i' || header->kind == 'u') && header->size == 8) return wide_value(header, at);
     if (!stair_archive_number(header, at, &value) || !isfinite(value)) return json_null();
     return header->kind == 'f' ? json_real(value) : json_integer((json_int_t)value);
 }

@@ -29,8 +29,14 @@ ROOT = HERE.parent.parent
 KEPT = HERE / "kept.json"
 MOST_NUMBERS = 9
 MOST_LINES = 12
-# What stands before a line of texts.txt: `npz FILE` names the arrays of an archive with their checksums.
+# What stands before a line of texts.txt: `npz FILE` names the arrays of an archive with their checksums, `page FILE...`
+# is what a page of files has in its body, `table NAMES ROWS` makes a CSV file of small numbers, t.csv.
 SHELL = """stair() { "$PROGRAM" "$@"; }
+page() { rm -f p.html; stair report "$@" --plain --out p.html --quiet && sed '1,/<main>/d;s/<circle/\\n&/g;s/<text/\\n&/g' p.html; }
+table() { awk -v names="$1" -v rows="$2" 'BEGIN { n = split(names, name, ","); print names; for (r = 1; r <= rows; r++) {
+for (k = 1; k <= n; k++) { x = r * k / 8; if (name[k] ~ /alpha|seed|skip|epoch|iteration|sample/) x = int((r + k) / 2);
+if (name[k] ~ /start|kind|series|learns|identity|word/) x = substr("weaknesses", 1 + r % 4, 4);
+printf("%s%s", k == 1 ? "" : ",", x) } print "" } }' >t.csv; }
 npz() { /usr/bin/python3 -c "import sys, zipfile
 for x in zipfile.ZipFile(sys.argv[1]).infolist(): print(x.filename, x.file_size, '%08x' % x.CRC)" "$1"; }
 """

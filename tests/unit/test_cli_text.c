@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "number.h"
+#include "plain.h"
 #include "spec.h"
 #include "stair.h"
 
@@ -42,6 +43,12 @@ static void ranges(void **state)
         assert_true(number_on_grid("0", "0.05", (double[]){0, 0.05}, (size_t)i) == strtod(text, NULL));
         snprintf(text, sizeof text, "%d.%d", (i + 1) / 10, (i + 1) % 10);
         assert_true(number_on_grid("0.1", "1e-1", (double[]){0.1, 0.1}, (size_t)i) == strtod(text, NULL));
+    }
+    for (int i = 0; i <= 400; i++) { /* fifteen digits in all are the most that a double is sure to hold */
+        snprintf(text, sizeof text, "0.%d%012d", 100 + i / 1000, i);
+        assert_true(number_on_grid("0.1", "1e-15", (double[]){0.1, 1e-15}, (size_t)i) == strtod(text, NULL));
+        snprintf(text, sizeof text, "1.%014d", i);
+        assert_true(number_on_grid("1", "1e-14", (double[]){1, 1e-14}, (size_t)i) == strtod(text, NULL));
     }
     assert_true(number_on_grid("3e-7", "1e-7", (double[]){3e-7, 1e-7}, 4) == 7e-7);
     assert_true(number_on_grid("-0.1", "0.1", (double[]){-0.1, 0.1}, 1) == 0);
@@ -102,11 +109,63 @@ static void without_defaults(void **state)
     assert_string_equal(spec_short("unheard", text), "unheard");
 }
 
+/* The first and the last character of every length, those on either side, and what ends too early. */
+static void utf8_is_that_of_the_standard(void **state)
+{
+    static const struct {
+        const char *text, *plain;
+        bool good;
+    } cases[] = {
+        {"", "", true},
+        {"a b~", "a b~", true},
+        {"\x1f\x7f", "??", true},
+        {"\xc2\x80\xc2\x9f\xc2\xa0", "??\xc2\xa0", true}, /* controls up to U+009F */
+        {"\xc2\x80", "?", true},
+        {"\xc1\xbf", "??", false}, /* U+007F in two bytes */
+        {"\xdf\xbf\xe0\xa0\x80", "\xdf\xbf\xe0\xa0\x80", true},
+        {"\xe0\x9f\xbf", "???", false},
+        {"\xed\x9f\xbf\xee\x80\x80", "\xed\x9f\xbf\xee\x80\x80", true}, /* around the surrogates */
+        {"\xed\xa0\x80", "???", false},
+        {"\xed\xbf\xbf", "???", false},
+        {"\xef\xbf\xbf\xf0\x90\x80\x80", "\xef\xbf\xbf\xf0\x90\x80\x80", true},
+        {"\xf0\x8f\xbf\xbf", "????", false},
+        {"\xf4\x8f\xbf\xbf", "\xf4\x8f\xbf\xbf", true},
+        {"\xf4\x90\x80\x80", "????", false},
+        {"\xf8\x88\x80\x80\x80", "?????", false},
+        {"\x80", "?", false},
+        {"\xbf", "?", false},
+        {"\xe2\x82", "??", false},
+        {"\xe2\x82x", "??x", false},
+        {"\xc3", "?", false},
+        {"\xf0\x9f\x98", "???", false},
+        {"x\xc3\xa9y", "x\xc3\xa9y", true},
+        {"\xc3\xc0", "??", false},
+        {"\xe2\x02\xac", "???", false},
+    };
+    (void)state;
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        char *copy = plain_copy(cases[k].text), *written = NULL;
+        size_t size = 0;
+        FILE *to = open_memstream(&written, &size);
+        plain_write(to, cases[k].text);
+        fclose(to);
+        if (plain_is_utf8(cases[k].text) != cases[k].good) fail_msg("case %zu: UTF-8 or not", k);
+        if (strcmp(copy, cases[k].plain)) fail_msg("case %zu: '%s'", k, copy);
+        if (strcmp(written, cases[k].plain)) fail_msg("case %zu: '%s' is written", k, written);
+        free(copy);
+        free(written);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shortest),   cmocka_unit_test(ranges),           cmocka_unit_test(keys),
-        cmocka_unit_test(positional), cmocka_unit_test(without_defaults),
+        cmocka_unit_test(shortest),
+        cmocka_unit_test(ranges),
+        cmocka_unit_test(keys),
+        cmocka_unit_test(positional),
+        cmocka_unit_test(without_defaults),
+        cmocka_unit_test(utf8_is_that_of_the_standard),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

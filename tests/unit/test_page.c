@@ -231,13 +231,44 @@ static void points_are_in_their_places(void **state)
     json_decref(files);
 }
 
+/* Around what is the same everywhere there is a tenth of it on each side; around zero, 1. */
+static void constants_have_room(void **state)
+{
+    static const struct {
+        const char *y, *labels[4];
+    } cases[] = {
+        {"0.0", {">-1</text>", ">-0.5</text>", ">0.5</text>", ">1</text>"}},
+        {"3.0", {">2.8</text>", ">3</text>", ">3.2</text>", ">3</text>"}},
+        {"-3.0", {">-3.2</text>", ">-3</text>", ">-2.8</text>", ">-3</text>"}},
+    };
+    (void)state;
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        char text[160];
+        snprintf(text, sizeof text,
+                 "{\"results\": [{\"alpha\": 70.0, \"Q\": [[%s]]}, {\"alpha\": 71.0, \"Q\": [[%s]]}]}",
+                 cases[k].y, cases[k].y);
+        json_t *files = json_pack("[o]", read_text(text));
+        char *page = written(files, true);
+        for (int i = 0; i < 4; i++)
+            if (count(page, cases[k].labels[i]) != 1)
+                fail_msg("%s: %s\n%s", cases[k].y, cases[k].labels[i], page);
+        free(page);
+        json_decref(files);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(text_stays_text),       cmocka_unit_test(matrices_have_names_of_csv),
-        cmocka_unit_test(lines_can_be_pasted),   cmocka_unit_test(plots_follow_columns),
-        cmocka_unit_test(series_are_lines),      cmocka_unit_test(pages_have_limits),
-        cmocka_unit_test(plain_pages_have_rows), cmocka_unit_test(points_are_in_their_places),
+        cmocka_unit_test(text_stays_text),
+        cmocka_unit_test(matrices_have_names_of_csv),
+        cmocka_unit_test(lines_can_be_pasted),
+        cmocka_unit_test(plots_follow_columns),
+        cmocka_unit_test(series_are_lines),
+        cmocka_unit_test(pages_have_limits),
+        cmocka_unit_test(plain_pages_have_rows),
+        cmocka_unit_test(constants_have_room),
+        cmocka_unit_test(points_are_in_their_places),
     };
     if (!mkdtemp(folder) || stair_context_create(&context) != STAIR_OK) return 1;
     snprintf(path, sizeof path, "%s/r.json", folder);
