@@ -22,7 +22,6 @@ NOTHING = {
     "figures/kinds.c": "a table of figures",
     "cli/cmd_man.c": "calls one function",
     "cli/main.c": "calls one function",
-    "cli/cmd_bench.c": "times; bench/ verifies before it does",
     "src/cuda/backend.c": "runs on a card only: tests/gpu",
     "src/cuda/means_seam.c": "runs on a card only: tests/gpu",
     "src/cuda/one_row_seam.c": "runs on a card only: tests/gpu",
