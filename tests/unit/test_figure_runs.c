@@ -209,7 +209,7 @@ static void cosines_over_iterations(void **state)
         assert_int_equal(plot->curves, runs * p + 1);
         for (int k = 0; k < runs * p; k++) { /* the first run last, above the others */
             int run = runs - 1 - k / p, index = k % p + 1;
-            char name[16], title[16];
+            char name[24], title[24];
             snprintf(name, sizeof name, "cosine%d", index);
             snprintf(title, sizeof title, "%s %d", p == 4 ? "row" : "layer", index);
             assert_string_equal(plot->curve[k].series, figure_run_name(run));
