@@ -88,6 +88,10 @@ static void bad_moments_name_the_sample(void **state)
     c.cov[1 * c.square] = -1;
     assert_int_equal(channel_case_try(&c, 1e-6, "auto", 0, 4), STAIR_BAD_INPUT);
     assert_non_null(strstr(stair_context_message(c.context), "sample 1:"));
+    c.cov[1 * c.square] = 1;
+    c.cov[1 * c.square + 3] = -INFINITY;
+    assert_int_equal(channel_case_try(&c, 1e-6, "auto", 0, 4), STAIR_BAD_INPUT);
+    assert_non_null(strstr(stair_context_message(c.context), "sample 1: covariance entry 3 is -inf"));
     channel_case_close(&c);
 }
 

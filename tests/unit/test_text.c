@@ -43,6 +43,8 @@ static void strangers_are_not(void **state)
     assert_null(stair_closest("x", words));
     static const char *const letters[] = {"y", "x", NULL};
     assert_string_equal(stair_closest("x", letters), "x");
+    static const char *const letter[] = {"y", NULL};
+    assert_null(stair_closest("x", letter)); /* nothing of the word is left */
     assert_null(stair_closest("layers", none));
     for (size_t i = 0; i < sizeof longer - 1; i++) longer[i] = 'a';
     longer[sizeof longer - 1] = 0;
