@@ -1,5 +1,5 @@
 /* One report in every format: all kinds of columns, layouts and places, with values chosen here.  What is
- * written is kept in report_formats.txt beside this file; `test_report_formats record` writes that anew. */
+ * written is kept in tests/reference/report_formats.txt; `test_report_formats record` writes that anew. */
 #include "run_program.h"
 
 #include <math.h>
@@ -7,7 +7,7 @@
 #include "columns.h"
 #include "core/context.h"
 
-#define KEPT "tests/unit/report_formats.txt"
+#define KEPT "tests/reference/report_formats.txt"
 
 static FILE *all; /* of what is written */
 
