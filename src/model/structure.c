@@ -23,18 +23,27 @@ static const struct {
 typedef struct {
     const stair_model *model;
     double from[STAIR_MAX_CELLS], along[STAIR_MAX_CELLS], weight[STAIR_MAX_LABEL];
+    double z[STAIR_MAX_CELLS * STAIR_BLOCK], out[STAIR_MAX_LABEL * STAIR_BLOCK];
 } random_line;
 
+/* Of up to STAIR_BLOCK points, which a link may take at once. */
 static void along_line(void *user, int n, const double *x, double *y)
 {
-    const random_line *line = user;
-    double z[STAIR_MAX_CELLS], out[STAIR_MAX_LABEL];
+    random_line *line = user;
+    const stair_model *model = line->model;
+    int cells = model->info.indices * model->info.tokens;
+    double *z = line->z, *out = line->out;
+    bool block = model->ops->block;
+    int apart = block ? STAIR_BLOCK : 1; /* coordinates of a point, and its outputs */
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < cells; k++)
+            z[k * apart + (block ? i : i * cells)] = line->from[k] + x[i] * line->along[k];
+    if (block) model->ops->block(model, n, z, out);
     for (int i = 0; i < n; i++) {
-        for (int k = 0; k < line->model->info.indices * line->model->info.tokens; k++)
-            z[k] = line->from[k] + x[i] * line->along[k];
-        line->model->ops->forward(line->model, z, out, NULL);
+        if (!block) model->ops->forward(model, z + i * cells, out, NULL);
         y[i] = 0;
-        for (int k = 0; k < line->model->info.label_size; k++) y[i] += line->weight[k] * out[k];
+        for (int k = 0; k < model->info.label_size; k++)
+            y[i] += line->weight[k] * out[k * apart + (block ? i : 0)];
     }
 }
 
@@ -49,25 +58,29 @@ static bool is_jump(random_line *line, double place)
 }
 
 /* Looks for what says that a link that is not known to be analytic is not. */
-static void look_for_breaks(stair_structure *s)
+static stair_status look_for_breaks(stair_context *context, stair_structure *s)
 {
-    enum { N = 64 };
+    enum { N = STAIR_BLOCK };
     const stair_model *model = s->model;
-    random_line line = {.model = model};
-    stair_values curve = {.values = along_line, .user = &line, .tolerance = tuning.tolerance};
     double x[N], y[N], place[STAIR_MOST_BREAKS], step = 2 * tuning.reach / (N - 1);
     int cells = model->info.indices * model->info.tokens;
-    if (!model->info.output_noisy || model->ops->smooth) return;
+    if (!model->info.output_noisy || model->ops->smooth) return STAIR_OK;
+    random_line *line = malloc(sizeof *line);
+    if (!line) return stair_fail(context, STAIR_NO_MEMORY, "out of memory");
+    stair_values curve = {.values = along_line, .user = line, .tolerance = tuning.tolerance};
+    line->model = model;
     for (int i = 0; i < N; i++) x[i] = i * step - tuning.reach;
     for (int k = 0; k < tuning.lines && !s->jumps; k++) {
-        stair_rng_normals(3, STAIR_RNG_POINTS, (uint64_t)k, cells, line.from);
-        stair_rng_normals(4, STAIR_RNG_POINTS, (uint64_t)k, cells, line.along);
-        stair_rng_normals(5, STAIR_RNG_POINTS, (uint64_t)k, model->info.label_size, line.weight);
-        along_line(&line, N, x, y);
+        stair_rng_normals(3, STAIR_RNG_POINTS, (uint64_t)k, cells, line->from);
+        stair_rng_normals(4, STAIR_RNG_POINTS, (uint64_t)k, cells, line->along);
+        stair_rng_normals(5, STAIR_RNG_POINTS, (uint64_t)k, model->info.label_size, line->weight);
+        along_line(line, N, x, y);
         int count = stair_breaks_find(&curve, N, x[0], step, y, NULL, place);
         s->broken |= count > 0;
-        for (int i = 0; i < count; i++) s->jumps |= is_jump(&line, place[i]);
+        for (int i = 0; i < count; i++) s->jumps |= is_jump(line, place[i]);
     }
+    free(line);
+    return STAIR_OK;
 }
 
 /* The fibre of the label of a random Z. */
@@ -112,7 +125,7 @@ static stair_status look_at(stair_context *context, stair_structure *s)
     STAIR_TRY(stair_last_row_holds(context, s, &s->last_row));
     STAIR_TRY(stair_last_pair_holds(context, s, &s->last_pair, &s->by_shape));
     s->committee = is_committee(s->model);
-    look_for_breaks(s);
+    STAIR_TRY(look_for_breaks(context, s));
     return stair_linear_rank(context, s->model, &s->rank);
 }
 
