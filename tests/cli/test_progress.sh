@@ -21,7 +21,7 @@ shows 'several alphas and seeds, theory after each' amp attention:layers=2 --dim
 shows 'a figure: staircase, then curve' figure staircase-curve attention:layers=1 --precision 0.002 --out fig
 shows 'a grid of staircases' threshold attention:layers=2 --set skip=0.5,1,2,4 --steps 2 --precision 0.005
 shows 'a sweep over alpha' evolve attention:layers=1,tokens=3 --alpha 0.1,0.2,0.3 --samples 16384 --precision 0.1
-shows 'gradient descent, runs side by side' sgd attention:layers=2 --dim 200 --alpha 40 --epochs 120 --seeds 3
+shows 'gradient descent, runs side by side' sgd attention:layers=2 --dim 200 --alpha 40 --epochs 500 --seeds 3
 shows 'the channel in blocks' channel attention:layers=2 --points 400000 --out c.npz
 
 # 2 s of steady work at least: what is said to be left is at most a few times what it takes.
