@@ -12,7 +12,7 @@
 #include <string.h>
 
 #ifndef ROUNDS /* fewer where an input takes long */
-#define ROUNDS 3000
+#define ROUNDS 1500
 #endif
 #define LARGEST 512
 
