@@ -65,14 +65,15 @@ MEMORY = re.compile(r"\b(malloc|calloc|realloc|aligned_alloc|memset|memcpy|memmo
 ARRAY = re.compile(r"^\s*(static |const |unsigned |struct |_Alignas\(\d+\) )*[a-z_]\w*( \w+)? \*?\w+\[")
 
 
-def run(words, limit=None, **more):
-    """(exit status, processor seconds)"""
+def run(words, limit=None, checked=False, **more):
+    """(exit status, processor seconds); checked: with sanitizers, which map more than any limit allows."""
     def narrow():
         os.setsid()
         if limit:
             resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(limit), math.ceil(limit) + 1))
             resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 28, 1 << 28))
-            resource.setrlimit(resource.RLIMIT_DATA, (1 << 32, 1 << 32))
+            if not checked:
+                resource.setrlimit(resource.RLIMIT_DATA, (1 << 32, 1 << 32))
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     more.setdefault("stdout", subprocess.DEVNULL)
     more.setdefault("stderr", subprocess.DEVNULL)
@@ -485,10 +486,10 @@ def attempt_checked(build, tests, mutant):
             spent += test["seconds"]
             words, limit = [os.path.join(build.folder, test["program"])], 20 * test["seconds"] + 10
             if test["run"] not in build.good_when_checked:
-                code, _ = run(words, limit, env=build.environment(test["case"], checked=True))
+                code, _ = run(words, limit, True, env=build.environment(test["case"], checked=True))
                 build.good_when_checked[test["run"]] = code == 0
             if build.good_when_checked[test["run"]]:
-                if run(words, limit, env=build.environment(test["case"], library, True))[0] != 0:
+                if run(words, limit, True, env=build.environment(test["case"], library, True))[0] != 0:
                     return {"state": "killed", "by": test["run"], "stage": "checked"}
     return None
 
