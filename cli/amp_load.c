@@ -1,12 +1,11 @@
 /* The posterior that `stair amp --save` kept: weights (P, D), cov (P, P), the seed of the run and the MODEL
  * string, all of which have to fit the request. */
 #include "amp_job.h"
+#include "core/limits.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define EXACT 9007199254740992.0 /* 2^53: numbers come as doubles, integers up to here are whole */
 
 typedef struct {
     stair_npy_header header;
@@ -57,7 +56,7 @@ static stair_status find_seed(cli_request *request, const loaded *saved, uint64_
     *seed = request->options.gamp.seed;
     if (option_given(&request->parse, "seed")) return STAIR_OK;
     double value = saved->values[0];
-    if (!(value >= 0 && value < EXACT && value == (double)(uint64_t)value))
+    if (!(value >= 0 && value < STAIR_EXACT && value == (double)(uint64_t)value))
         return stair_fail(request->context, STAIR_BAD_INPUT, "%s: its seed is beyond 2^53; give it as --seed",
                           request->options.load);
     *seed = request->options.gamp.seed = (uint64_t)value;

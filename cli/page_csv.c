@@ -1,6 +1,7 @@
 /* CSV as stair writes it (report_csv.c): a line of names, then rows; no quotes.
  * Lines before the names that start with # are those of figures, and are passed over. */
 #include "page.h"
+#include "core/limits.h"
 #include "io/text_file.h"
 
 #include <errno.h>
@@ -8,8 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NUMBER_LONGEST 64                 /* bytes of a cell that may be a number */
-#define EXACT          9007199254740992.0 /* 2^53: doubles are all integers up to here */
+#define NUMBER_LONGEST 64 /* bytes of a cell that may be a number */
 
 /* An integer that a double has no room for, a seed: with all its digits, as text where JSON has none. */
 static json_t *wide_value(const char *text)
@@ -30,7 +30,7 @@ static json_t *cell_value(const char *start, size_t length)
     if (!strcmp(text, "nan") || !strcmp(text, "inf") || !strcmp(text, "-inf")) return json_null();
     if (strspn(text, "0123456789+-.eE") == length && strlen(text) == length) {
         double value = strtod(text, &end);
-        if (fabs(value) >= EXACT && strspn(text, "0123456789-") == length && end == text + length)
+        if (fabs(value) >= STAIR_EXACT && strspn(text, "0123456789-") == length && end == text + length)
             return wide_value(text);
         if (end == text + length && isfinite(value)) return json_real(value);
     }

@@ -81,6 +81,10 @@
 #define STAIR_MOST_POWER       64   /* of an integer exponent: 10^64 is far from overflow */
 #define STAIR_LARGEST_CONSTANT 1e12 /* of a formula: products of a few stay finite */
 
+/* ---- numbers ----------------------------------------------------------------------------------- */
+
+#define STAIR_EXACT 9007199254740992.0 /* 2^53: doubles are all integers up to here */
+
 /* ---- the channel: tables shared by samples, scratch of a worker -------------------------------- */
 
 #define STAIR_MOST_MODES     16   /* modes of one integrand: each has two (dim, dim) matrices */

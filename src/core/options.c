@@ -4,6 +4,7 @@
  * refused leaves the struct as it was. */
 #include "core/options.h"
 #include "core/context.h"
+#include "core/limits.h"
 #include "core/text.h"
 
 #include <errno.h>
@@ -38,8 +39,8 @@ bool stair_parse_int(const char *text, int64_t *value)
     errno = 0;
     *value = strtoll(text, &end, 10);
     if (!*end && !errno) return true;
-    *value = fabs(real) <= 9007199254740992.0 ? (int64_t)real : 0;
-    return (double)*value == real && fabs(real) <= 9007199254740992.0;
+    *value = fabs(real) <= STAIR_EXACT ? (int64_t)real : 0;
+    return (double)*value == real && fabs(real) <= STAIR_EXACT;
 }
 
 bool stair_parse_uint64(const char *text, uint64_t *value)

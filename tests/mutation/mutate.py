@@ -427,17 +427,24 @@ def draw(build, seed, only):
         lists = [x for x in lists if x]
 
 
+def write_mutant(mutant, place):
+    """The source with its mistake, in a folder; its path."""
+    name, at, old, new, _ = mutant
+    text = open(os.path.join(ROOT, name)).read()
+    assert text[at:at + len(old)] == old
+    changed = os.path.join(place, os.path.basename(name))
+    with open(changed, "w") as out:
+        out.write(text[:at] + new + text[at + len(old):])
+    return changed
+
+
 def attempt(build, tests, mutant, enough=1):
     """{"state": killed | survived | same | none, "by": test}; tests are (test, reaches the line)."""
-    name, at, old, new, _ = mutant
+    name = mutant[0]
     source = os.path.join(ROOT, name)
-    text = open(source).read()
-    assert text[at:at + len(old)] == old
     with tempfile.TemporaryDirectory() as place:
-        changed, made = os.path.join(place, os.path.basename(name)), os.path.join(place, "mutant.o")
-        with open(changed, "w") as out:
-            out.write(text[:at] + new + text[at + len(old):])
-        if not build.compile(changed, made, source):
+        made = os.path.join(place, "mutant.o")
+        if not build.compile(write_mutant(mutant, place), made, source):
             return {"state": "none"}
         if open(made, "rb").read() == open(build.object_of(source), "rb").read():
             return {"state": "same"}
@@ -470,14 +477,10 @@ def attempt(build, tests, mutant, enough=1):
 
 def attempt_checked(build, tests, mutant):
     """The same by unit tests that reach the line, with sanitizers: those that pass so without a mutant."""
-    name, at, old, new, _ = mutant
-    source = os.path.join(ROOT, name)
-    text = open(source).read()
+    source = os.path.join(ROOT, mutant[0])
     with tempfile.TemporaryDirectory() as place:
-        changed, made, library = (os.path.join(place, x) for x in (os.path.basename(name), "mutant.o", "mutant.so"))
-        with open(changed, "w") as out:
-            out.write(text[:at] + new + text[at + len(old):])
-        if not build.compile(changed, made, source, CHECKS) or run(["gcc", "-shared", *CHECKS[:1], "-o", library, made])[0]:
+        made, library = os.path.join(place, "mutant.o"), os.path.join(place, "mutant.so")
+        if not build.compile(write_mutant(mutant, place), made, source, CHECKS) or run(["gcc", "-shared", *CHECKS[:1], "-o", library, made])[0]:
             return None
         spent = 0
         for test, exact in tests:

@@ -49,6 +49,9 @@ static void one_layer_at_infinity(void **state)
         expect_status(&job, 0, 1, STAIR_FAILED, STAIR_FAILED);
         expect_status(&job, 0, 0, STAIR_FAILED, STAIR_FAILED);
         assert_int_equal(job.table->rows, 53);
+        job.table->rows = 0, job.missed = 0;
+        expect_status(&job, 0, 0, STAIR_NOT_CONVERGED, STAIR_OK);
+        assert_true(job.missed > 0 && job.table->rows == 53); /* the step is told of, and the curve goes on */
         close_figure(&job);
     }
     steps_of = never_learned;
